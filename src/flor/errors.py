@@ -1,0 +1,139 @@
+"""Every exception and warning of flor, one class a reason.
+
+FlorError
+├── UsageError                what was asked makes no sense
+│   ├── NoSuchRun             a run name that is not in the store
+│   ├── NoSuchScript          the script or module is not there, or is no file
+│   ├── BadName               a name with characters that no run name may have
+│   └── NameTaken             a new run under the name of an existing one
+├── StoreError                the store cannot be used
+│   ├── StoreUnwritable       read-only, full, or not a folder
+│   ├── NewerFormat           written by a later version of flor
+│   └── Damaged               bytes that are not what was written
+├── StateError                live objects and snapshots do not fit
+│   └── RestoreMismatch       the live object is not of the kind that was saved
+└── ReplayError               replay was refused or failed
+    ├── EditRefused           the sources differ by more than log statements
+    ├── NothingToReplay       the run has nothing that could be replayed
+    ├── WorkerFailed          a worker process died and its retries are used up
+    └── ProbeFailed           the added statement itself raised
+FlorWarning                   training goes on; said once on stderr
+"""
+
+from __future__ import annotations
+
+
+class FlorError(Exception):
+    """What happened, where, and what to do; `slug` is the row of docs/messages.md."""
+
+    slug = "flor"
+
+    def __init__(self, what: str, *, where: str = "", todo: str = "") -> None:
+        self.what, self.where, self.todo = what, where, todo
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        parts = [self.what, f"({self.where})" if self.where else "", f"{self.todo}" if self.todo else ""]
+        return " ".join(part for part in parts if part) + f" [{self.slug}]"
+
+
+class UsageError(FlorError):
+    """What was asked makes no sense."""
+
+    slug = "usage"
+
+
+class NoSuchRun(UsageError):
+    """A run name that is not in the store."""
+
+    slug = "no-such-run"
+
+
+class NoSuchScript(UsageError):
+    """The script or module is not there, or is no file."""
+
+    slug = "no-such-script"
+
+
+class BadName(UsageError):
+    """A name with characters that no run name may have."""
+
+    slug = "bad-name"
+
+
+class NameTaken(UsageError):
+    """A new run is asked for under the name of an existing one."""
+
+    slug = "name-taken"
+
+
+class StoreError(FlorError):
+    """The store cannot be used."""
+
+    slug = "store"
+
+
+class StoreUnwritable(StoreError):
+    """The store's folder is read-only, full, or not a folder."""
+
+    slug = "store-unwritable"
+
+
+class NewerFormat(StoreError):
+    """The store was written by a later version of flor."""
+
+    slug = "newer-format"
+
+
+class Damaged(StoreError):
+    """Bytes on disk are not what was written."""
+
+    slug = "damaged"
+
+
+class StateError(FlorError):
+    """Live objects and snapshots do not fit."""
+
+    slug = "state"
+
+
+class RestoreMismatch(StateError):
+    """The live object is not of the kind that was saved."""
+
+    slug = "restore-mismatch"
+
+
+class ReplayError(FlorError):
+    """Replay was refused or failed."""
+
+    slug = "replay"
+
+
+class EditRefused(ReplayError):
+    """The sources differ by more than log statements."""
+
+    slug = "edit-refused"
+
+
+class NothingToReplay(ReplayError):
+    """The run has nothing that could be replayed."""
+
+    slug = "nothing-to-replay"
+
+
+class WorkerFailed(ReplayError):
+    """A worker process died and its retries are used up."""
+
+    slug = "worker-failed"
+
+
+class ProbeFailed(ReplayError):
+    """The added statement itself raised."""
+
+    slug = "probe-failed"
+
+
+class FlorWarning(UserWarning):
+    """Training goes on; said once on stderr."""
+
+    slug = "warning"

@@ -1,0 +1,47 @@
+"""Source bytes -> instrumented code, with the bytes kept as they were executed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from types import CodeType
+
+from flor.launch.project import Project
+from flor.source.instrument import instrument
+
+Keep = Callable[[str, str, bytes], None]
+"""Told of each file that is executed: name in the store, module name, bytes."""
+
+
+class Compiler:
+    """Compiles the project's files; a file that we fail to instrument is compiled plainly."""
+
+    def __init__(
+        self,
+        project: Project,
+        keep: Keep,
+        on_trouble: Callable[[str], None],
+        *,
+        texts: Mapping[str, str] | None = None,
+        rename: Callable[[str], str] = str,
+    ) -> None:
+        self.project = project
+        self.keep = keep
+        self.on_trouble = on_trouble
+        self.texts = texts or {}  # what to execute in place of what is on disk
+        self.rename = rename  # what a loop is called, where that differs from its place in the source
+
+    def compile(self, text: bytes, path: str, module: str) -> CodeType:
+        """The instrumented code of a file; SyntaxError is Python's own."""
+        name = self.project.name(path)
+        if name in self.texts:
+            text = self.texts[name].encode()
+        plain = compile(text, path, "exec", dont_inherit=True)
+        try:
+            tree = ast.parse(text, path)
+            code: CodeType = compile(instrument(tree, name, self.rename), path, "exec", dont_inherit=True)
+        except Exception as error:  # a failure of ours never stops training
+            self.on_trouble(f"{name} is not instrumented: {type(error).__name__}: {error}")
+            code = plain
+        self.keep(name, module, text)
+        return code

@@ -1,0 +1,57 @@
+"""A rename within the script's view: the overlay's copy moves, the real file is hidden."""
+
+from __future__ import annotations
+
+import errno
+import stat as modes
+
+from flor.launch.overlay import native
+from flor.launch.overlay.upper import Upper
+from flor.launch.overlay.view import Spot, View
+
+
+def rename(view: View, upper: Upper, origin: Spot, target: Spot) -> None:
+    """Move a file or a folder over what may be at the target, as the system would."""
+    found = view.status(origin.path)
+    if found is None:
+        raise native.missing(origin.shown, target.shown)
+    if origin.path == target.path:
+        return
+    is_folder = modes.S_ISDIR(found.st_mode)
+    _check_target(view, is_folder, origin, target)
+    to = target.path if target.passes else _room(upper, origin, target)
+    moved = origin.path if origin.passes else upper.copy_tree(origin.path)
+    try:
+        native.rename(moved, to)
+    except OSError as error:
+        error.filename, error.filename2 = origin.shown, target.shown
+        raise
+    if not origin.passes:
+        view.hide(origin.path)
+    if is_folder and not target.passes:
+        view.hide(target.path)  # what was in the real folder there does not shine through
+    view.forget_links()
+
+
+def _check_target(view: View, is_folder: bool, origin: Spot, target: Spot) -> None:
+    there = view.status(target.path)
+    if there is None:
+        return
+    code = None
+    if modes.S_ISDIR(there.st_mode):
+        if not is_folder:
+            code = errno.EISDIR
+        elif view.names(target.path):
+            code = errno.ENOTEMPTY
+    elif is_folder:
+        code = errno.ENOTDIR
+    if code is not None:
+        raise native.trouble(code, origin.shown, target.shown)
+
+
+def _room(upper: Upper, origin: Spot, target: Spot) -> str:
+    try:
+        return upper.make_room(target)
+    except OSError as error:
+        error.filename, error.filename2 = origin.shown, target.shown
+        raise

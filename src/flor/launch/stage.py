@@ -1,0 +1,72 @@
+"""Everything that listens while a script runs, set up and taken down together."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import CodeType, ModuleType
+
+from flor.launch import importhook
+from flor.launch.compiling import Compiler
+from flor.launch.project import Project
+from flor.runtime import current, hooks
+from flor.runtime.imports import ImportWatch
+from flor.runtime.logbook import Logbook, Sink
+from flor.runtime.loggers import LoggerWatch
+from flor.runtime.scopes import ScopeReader
+from flor.runtime.session import Session
+from flor.runtime.statements import Statements
+from flor.runtime.streams import StreamWatch
+from flor.state import watch_loaders
+from flor.state.values import encode_value
+
+
+class Stage:
+    """The import hook, the streams and the loggers around one session."""
+
+    def __init__(self, project: Project, compiler: Compiler, on_trouble: Callable[[str], None]) -> None:
+        self.project = project
+        self.compiler = compiler
+        self.imports = ImportWatch(on_trouble)
+        self.scopes = ScopeReader(self.owns_code, self.owns_module)
+
+    def enter(self, session: Session, sink: Sink, statements: Statements | None = None) -> Logbook:
+        """Begin to listen for a session."""
+        self.logbook = Logbook(sink, session, statements or Statements(self.name_of, sink.intern), encode_value)
+        session.logbook = self.logbook
+        self.streams = StreamWatch(self.logbook)
+        self.loggers = LoggerWatch(self.logbook, self.imports)
+        self.imports.install()
+        self.imports.when("torch", _torch_imported)
+        self.imports.when("torch.utils.data", lambda _: watch_loaders())
+        self.finder = importhook.install(self.compiler)
+        self.streams.install()
+        self.loggers.install()
+        current.session = session
+        return self.logbook
+
+    def leave(self) -> None:
+        """Stop listening."""
+        current.session = None
+        self.streams.remove()
+        self.loggers.remove()
+        self.imports.remove()
+        importhook.remove(self.finder)
+
+    def name_of(self, file: str) -> str | None:
+        """A file's name in the store, or None if it is not the project's."""
+        return self.project.name(file) if self.project.owns(file) else None
+
+    def owns_code(self, code: CodeType) -> bool:
+        """True if the code is from a file of the project."""
+        return self.project.owns(code.co_filename)
+
+    def owns_module(self, name: str) -> bool:
+        """True if the module is a file of the project."""
+        module = sys.modules.get(name)
+        file = getattr(module, "__file__", None) if module is not None else None
+        return isinstance(file, str) and self.project.owns(file)
+
+
+def _torch_imported(torch: ModuleType) -> None:
+    hooks.compiling = torch.compiler.is_dynamo_compiling

@@ -1,0 +1,71 @@
+"""Which state a checkpoint holds, and where it lies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from flor.model.positions import Execution, Level, Position
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """The moment of a checkpoint: iteration `iteration` of a loop execution is about to begin, or (None) it has ended."""
+
+    execution: Execution
+    iteration: int | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {
+            "parent": [list(level) for level in self.execution.parent],
+            "loop": self.execution.loop,
+            "occurrence": self.execution.occurrence,
+            "iteration": self.iteration,
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Key:
+        """What `as_json` wrote."""
+        return cls(execution_from_json(values), values["iteration"])
+
+
+def execution_from_json(values: Mapping[str, Any]) -> Execution:
+    """The loop execution that a record speaks of."""
+    return Execution(position_from_json(values["parent"]), str(values["loop"]), int(values["occurrence"]))
+
+
+def position_from_json(levels: list[list[Any]]) -> Position:
+    """A position from plain JSON."""
+    return tuple(Level(str(loop), int(occurrence), int(iteration)) for loop, occurrence, iteration in levels)
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A checkpoint that exists: announced in the journal after its bytes were durable."""
+
+    key: Key
+    graph: str  # the blob with the graph
+    blobs: Mapping[str, str]  # content hash -> pack file
+    seconds: float  # what it cost the training thread
+    bytes_logical: int
+    bytes_written: int
+    unkept: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {
+            "key": self.key.as_json(),
+            "graph": self.graph,
+            "blobs": dict(self.blobs),
+            "seconds": self.seconds,
+            "bytes_logical": self.bytes_logical,
+            "bytes_written": self.bytes_written,
+            "unkept": {scope: dict(names) for scope, names in self.unkept.items()},
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Checkpoint:
+        """What `as_json` wrote."""
+        return cls(**{**values, "key": Key.from_json(values["key"])})

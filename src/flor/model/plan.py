@@ -1,0 +1,57 @@
+"""What a replay is going to do: probes -> loops to execute -> segments for workers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from flor.model.positions import Execution
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The part of a run that one worker replays: iterations `start` to `stop` of the main loop.
+
+    The first segment also has what comes before the loop, the last one (`stop` is None) what comes after it.
+    """
+
+    start: int
+    stop: int | None
+    resume: int | None  # the resume point to jump to; None means from the script's beginning
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What runs, what is skipped, and why."""
+
+    main: Execution | None
+    iterations: int
+    segments: tuple[Segment, ...]
+    executes: frozenset[str]  # loops that must run because a probe is reached from them
+    all_loops: bool  # True if a probe could be reached from anywhere
+    skip_main: bool  # True if the main loop itself is jumped over by its memoized end
+    estimate: float
+    reasons: tuple[str, ...] = ()
+
+    def must_run(self, loop: str) -> bool:
+        """True if executions of this loop may log something that is asked for."""
+        return self.all_loops or loop in self.executes
+
+
+@dataclass(frozen=True)
+class Order:
+    """Everything that a worker process needs to know, as plain JSON."""
+
+    run: str
+    store: str
+    folder: str
+    worker: int
+    segment: Segment
+    plan: Plan
+    argv: tuple[str, ...]
+    script: str
+    module: str | None
+    sources: dict[str, str] = field(repr=False)  # file -> text as it is to be executed
+    loops: dict[str, str]  # loop id in the present source -> in the recorded one; new loops are left out
+    probe_lines: dict[str, list[int]]
+    never_skip: tuple[str, ...]
+    without: tuple[str, ...] = ()  # checkpoints that failed before, by their text

@@ -1,0 +1,1 @@
+"""Looking at runs: facts, loops, logs as rows; executes nothing of them."""

@@ -1,0 +1,135 @@
+"""Runs and rows as text for people, and as JSON for programs."""
+
+from __future__ import annotations
+
+import ast
+import json
+import time
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from flor.errors import NoSuchScript
+from flor.model.positions import LoopId
+from flor.query.rows import Row
+from flor.query.runs import Run, Summary
+from flor.source.instrument import instrument
+
+
+def runs_table(summaries: Iterable[Summary]) -> str:
+    """One line a run."""
+    rows = [("run", "status", "started", "seconds", "records", "checkpoints", "command")]
+    rows += [_cells(summary) for summary in summaries]
+    return columns(rows) if len(rows) > 1 else "no runs here yet; make one with: flor record SCRIPT"
+
+
+def _cells(summary: Summary) -> tuple[str, ...]:
+    return (
+        summary.name,
+        summary.status,
+        time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(summary.started)),
+        "" if summary.seconds is None else f"{summary.seconds:.1f}",
+        "" if summary.records is None else f"{summary.records:,}",
+        str(summary.checkpoints),
+        " ".join(summary.argv),
+    )
+
+
+def columns(rows: list[tuple[str, ...]]) -> str:
+    """Rows with their columns aligned."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return "\n".join(lines)
+
+
+def summary_json(summary: Summary) -> dict[str, Any]:
+    """Plain JSON of a summary."""
+    return {**asdict(summary), "argv": list(summary.argv)}
+
+
+def run_json(run: Run) -> dict[str, Any]:
+    """Everything that is known of a run, but for its logs and the texts of its sources."""
+    return {
+        **summary_json(run.summary),
+        "facts": run.facts,
+        "ended": run.ended,
+        "sources": {name: len(text) for name, text in run.sources.items()},
+        "notes": [{"kind": note.kind, **note.values} for note in run.notes if note.kind not in ("loop", "checkpoint")],
+        "checkpoint_keys": [note.values["key"] for note in run.checkpoints],
+        "damage": [[fragment, asdict(damage)] for fragment, damage in run.damage],
+    }
+
+
+def run_text(run: Run) -> str:
+    """A run on one screen."""
+    facts, ended, summary = run.facts, run.ended, run.summary
+    lines = [
+        f"{run.name}: {summary.status}" + (f", exit {summary.exit}" if summary.exit is not None else ""),
+        f"  command      {' '.join(summary.argv)}",
+        f"  folder       {facts.get('cwd', '')}",
+        f"  started      {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(summary.started))}",
+    ]
+    if ended:
+        lines.append(f"  took         {ended['seconds']:.1f} s, {ended['cpu_seconds']:.1f} s of CPU")
+        lines.append(f"  logs         {ended['records']:,} records")
+        lines.append(f"  checkpoints  {_checkpoints(ended['checkpoints'], ended['seconds'])}")
+    git = facts.get("git")
+    if git:
+        lines.append(f"  git          {git['commit'][:12]}{', dirty' if git['dirty'] else ''}")
+    lines.append(f"  python       {facts.get('python', '')} on {facts.get('platform', '')}")
+    lines += [f"  torch        {n.values['version']}, {n.values['threads']} threads" for n in run.notes if n.kind == "torch"]
+    lines += [f"  source       {name} ({len(text):,} bytes)" for name, text in run.sources.items()]
+    lines += [f"  trouble      {note.values['text']}" for note in run.notes if note.kind == "trouble"]
+    lines += [f"  damaged      {fragment} at byte {damage.offset}: {damage.reason}" for fragment, damage in run.damage]
+    if ended.get("traceback"):
+        lines += ["", ended["traceback"].rstrip()]
+    return "\n".join(lines)
+
+
+def _checkpoints(facts: dict[str, Any], seconds: float) -> str:
+    share = 100 * facts["seconds"] / max(seconds, 1e-9)
+    text = f"{facts['written']}, {facts['bytes']:,} bytes, {facts['seconds']:.2f} s of training's time ({share:.1f} %)"
+    return text + "".join(f"; {count} left out: {reason}" for reason, count in facts["left_out"].items())
+
+
+def loops_text(run: Run) -> str:
+    """Each loop: how often, how long, which checkpoints, and what could not be kept."""
+    ended = run.ended
+    keys = [note.values["key"] for note in run.checkpoints]
+    ends = Counter(key["loop"] for key in keys if key["iteration"] is None)
+    points = Counter(key["loop"] for key in keys if key["iteration"] is not None)
+    refused = ended.get("checkpoints", {}).get("refused", {})
+    rows = [("loop", "name", "executions", "iterations", "seconds", "ends kept", "resume points", "verdict")]
+    for loop, facts in ended.get("loops", {}).items():
+        reasons = [refused[place] for place in (loop, loop + "@") if place in refused]
+        kept = ends[loop] + points[loop] > 0
+        verdict = f"re-execute: {reasons[0]}" if reasons else "kept" if kept else "re-execute: too short to be worth it"
+        rows.append((
+            loop, run.loop_names.get(loop, ""), str(facts["executions"]), str(facts["iterations"]),
+            f"{facts['seconds']:.2f}", str(ends[loop]), str(points[loop]), verdict,
+        ))  # fmt: skip
+    return columns(rows) if len(rows) > 1 else "no loops were recorded to their end"
+
+
+def row_text(row: Row) -> str:
+    """A row for people."""
+    mark = {"hindsight": "+ ", "replayed": "= "}.get(row.origin, "")
+    value = row.value if isinstance(row.value, str) else json.dumps(row.as_json()["value"])
+    name = "" if row.channel in ("stdout", "stderr") else f"{row.name} = "
+    return f"{mark}{row.position}  {name}{value}"
+
+
+def instrumented(script: Path) -> str:
+    """A script with flor's calls in it."""
+    try:
+        text = script.read_bytes()
+    except OSError as error:
+        raise NoSuchScript(f"{script} can't be read: {error.strerror}.") from error
+    return ast.unparse(instrument(ast.parse(text, str(script)), script.name))
+
+
+def function_of(loop: str) -> str:
+    """The function that a loop is in."""
+    return LoopId.parse(loop).function

@@ -1,0 +1,238 @@
+"""The verb `record`: snapshot of the sources, launch, seal."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import resource
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flor.launch import facts, script
+from flor.launch.compiling import Compiler
+from flor.launch.liveness import LiveNames
+from flor.launch.project import Project
+from flor.launch.randomness import numpy_facts, random_state
+from flor.launch.stage import Stage
+from flor.launch.target import Target, find_module, find_script
+from flor.model.records import Ended, Facts, Note, Source
+from flor.runtime import current
+from flor.runtime.capturing import Capturer
+from flor.runtime.recording import Recorder
+from flor.runtime.session import Session
+from flor.runtime.streams import plain
+from flor.runtime.writer import CheckpointWriter
+from flor.store.journal import JournalWriter
+from flor.store.layout import Layout
+from flor.store.run import RunFolder, create_run, join_or_create_run
+from flor.store.syncer import Syncer
+
+LAST_WAIT = 5.0  # seconds that a script's end may wait for checkpoints, at the most, beyond its budget
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked to be recorded, and how."""
+
+    script: str | None
+    module: str | None
+    arguments: tuple[str, ...]
+    store: Path = Path(".flor")
+    name: str | None = None
+    tolerance: float = 1 / 15
+    materialize: str = "thread"
+    tags: tuple[str, ...] = ()
+    include: Sequence[str] = ()
+    exclude: Sequence[str] = ()
+    hash_seed: str | None = None
+
+    def target(self) -> Target:
+        """The file to run."""
+        if self.module is not None:
+            return find_module(self.module, self.arguments)
+        assert self.script is not None
+        return find_script(self.script, self.arguments)
+
+
+def prepare(request: Request) -> Recording:
+    """Everything that can go wrong before the script's first line, with a clear error."""
+    target = request.target()
+    layout = Layout(request.store.absolute())
+    layout.prepare()
+    key = facts.group(os.environ)
+    run = join_or_create_run(layout, request.name, key) if key else create_run(layout, request.name)
+    return Recording(request, target, run)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How the script ended."""
+
+    status: str
+    exit: int | None
+    traceback: str | None = None
+
+    @classmethod
+    def of(cls, error: BaseException) -> Outcome:
+        """From what it raised."""
+        if isinstance(error, SystemExit):
+            code = error.code
+            number = 0 if code is None else code & 0xFF if isinstance(code, int) else 1
+            return cls("finished" if number == 0 else "failed", number)
+        trace = script.trimmed(error.__traceback__)
+        text = "".join(traceback.format_exception(type(error), error, trace))
+        return cls("interrupted" if isinstance(error, KeyboardInterrupt) else "failed", 1, text)
+
+
+@dataclass
+class Recording:
+    """Everything that is at work while a script is recorded."""
+
+    request: Request
+    target: Target
+    run: RunFolder
+    outcome: Outcome = field(default_factory=lambda: Outcome("unknown", None))
+
+    def __post_init__(self) -> None:
+        self.rank = facts.rank(os.environ)
+        self.pid = os.getpid()
+        self.stderr = sys.stderr
+        self.begun = time.time()
+        self.clock = time.perf_counter()
+        self.sources: dict[str, bytes] = {}
+        project = Project.around(self.target.folder, include=self.request.include, exclude=self.request.exclude)
+        self.journal: JournalWriter = self.run.fragment(self.rank, self.pid, on_failure=self._disk_failed)
+        self.compiler = Compiler(project, self._keep_source, self._trouble)
+        self.stage = Stage(project, self.compiler, self._trouble)
+        self.syncer = Syncer(self.journal)
+        self.writer = CheckpointWriter(self.run, self.journal.path.stem, self.journal.append, self._trouble)
+        capturer = Capturer(self.stage.scopes, LiveNames(self.sources))
+        active = capturer if self.request.materialize != "off" else None
+        self.recorder = Recorder(self.journal.append, active, self.writer, self.request.tolerance)
+        self.session = Session(self.journal.intern, self.recorder)
+        self.recorder.session = self.session
+
+    def run_script(self) -> None:
+        """Run the script as `python` would; what it raises, and its exit, come out unchanged."""
+        self.begin()
+        try:
+            script.run(self.target, self.compiler)
+        except BaseException as error:
+            self.outcome = Outcome.of(error)
+            raise
+        self.outcome = Outcome("finished", 0)
+
+    def begin(self) -> None:
+        """Start everything, our own end last of all, and say the run's name."""
+        values = facts.facts_now(list(self.target.argv), self._script_name(), self.request.module)
+        values.update(run=self.run.name, started=self.begun, tags=list(self.request.tags))
+        values.update(hash_seed=self.request.hash_seed, tolerance=self.request.tolerance, random=random_state())
+        self.journal.append(Facts(values))
+        self.say(f"recording {self.run.name}")
+        atexit.register(self.finish)
+        os.register_at_fork(after_in_child=_in_child)
+        self.syncer.start()
+        self.logbook = self.stage.enter(self.session, self.journal)
+        self.stage.imports.when("torch", lambda torch: self._note("torch", **facts.torch_facts(torch)))
+        self.stage.imports.when("numpy", lambda numpy: self._note("numpy", **numpy_facts(numpy)))
+
+    def finish(self) -> None:
+        """Seal the journal and say what was kept; called by Python when everything of the user's has ended."""
+        if os.getpid() != self.pid:
+            return
+        self.stage.leave()
+        wall = time.perf_counter() - self.clock
+        self.writer.close(LAST_WAIT + self.request.tolerance * wall)
+        self.syncer.stop()
+        self.journal.seal(Ended(self._ended(wall)))
+        self._say_what_was_kept(wall)
+
+    def say(self, text: str) -> None:
+        """One line of ours on stderr, kept out of the logs."""
+        if self.rank == 0:
+            try:
+                plain(self.stderr)(f"flor: {text}\n")
+                self.stderr.flush()
+            except (OSError, ValueError, AttributeError):
+                pass
+
+    def _ended(self, wall: float) -> dict[str, Any]:
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        tally = self.recorder.tally
+        return {
+            "status": self.outcome.status,
+            "exit": self.outcome.exit,
+            "traceback": self.outcome.traceback,
+            "seconds": wall,
+            "cpu_seconds": usage.ru_utime + usage.ru_stime,
+            "records": self.logbook.records,
+            "packages": facts.packages_loaded(),
+            "devices": facts.devices(sys.modules.get("torch")),
+            "loops": {
+                site.loop: {
+                    "executions": site.executions,
+                    "iterations": site.iterations,
+                    "seconds": site.seconds,
+                    "functions": sorted(site.functions),
+                    "demoted": site.demoted,
+                }
+                for site in self.session.sites.values()
+            },
+            "checkpoints": {
+                "written": len(self.writer.written),
+                "seconds": tally.spent,
+                "bytes": self.writer.bytes_written,
+                "left_out": dict(tally.left_out),
+                "refused": tally.refusals,
+            },
+        }
+
+    def _say_what_was_kept(self, wall: float) -> None:
+        count, spent = len(self.writer.written), self.recorder.tally.spent
+        share = 100 * spent / max(wall, 1e-9)
+        self.say(
+            f"{self.run.name}: {wall:.1f} s, {self.logbook.records:,} log records, {count} checkpoints, "
+            f"{_size(self.writer.bytes_written)}, measured overhead {share:.1f} %"
+        )
+        if self.journal.failed is not None:
+            self.say(f"the run is incomplete: {self.journal.failed}; what was written before is kept [disk-failed]")
+        elif count:
+            self.say(f"add a log statement, then: flor replay {self.run.name}")
+        else:
+            self.say(f"replayable from its start: flor replay {self.run.name}")
+
+    def _script_name(self) -> str:
+        return self.stage.project.name(self.target.path)
+
+    def _keep_source(self, name: str, module: str, text: bytes) -> None:
+        if name not in self.sources:
+            self.sources[name] = text
+            self.journal.append(Source(name, module, text))
+
+    def _note(self, kind: str, **values: Any) -> None:
+        self.journal.append(Note(kind, values))
+
+    def _trouble(self, text: str) -> None:
+        self._note("trouble", text=text)
+
+    def _disk_failed(self, error: OSError) -> None:
+        self.say(f"the run can no longer be kept: {error}; training goes on [disk-failed]")
+
+
+def _in_child() -> None:
+    """A forked child is not recorded."""
+    current.session = None
+
+
+def _size(count: int) -> str:
+    number = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if number < 1000:
+            return f"{number:.1f} {unit}" if unit != "B" else f"{count} B"
+        number /= 1000
+    return f"{number:.1f} TB"

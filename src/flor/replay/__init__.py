@@ -1,0 +1,1 @@
+"""The verb `replay`: probes -> plan -> workers -> merge -> check."""

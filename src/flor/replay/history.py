@@ -1,0 +1,106 @@
+"""What the record says that a plan needs: loop executions, their times, the checkpoints, the main loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from flor.model.checkpoints import Checkpoint, Key, execution_from_json
+from flor.model.positions import Execution
+from flor.query.runs import Run
+
+
+@dataclass(frozen=True)
+class LoopRun:
+    """One execution of a loop as it was measured; an unfinished one has no seconds."""
+
+    execution: Execution
+    iterations: int
+    seconds: float | None
+    durations: tuple[float, ...] = ()
+
+    def cost(self, start: int, stop: int) -> float:
+        """The seconds that these iterations took, as far as they were measured."""
+        part = self.durations[start:stop]
+        missing = (stop - start) - len(part)
+        return sum(part) + missing * self.mean
+
+    @property
+    def mean(self) -> float:
+        """The seconds of an iteration, on average."""
+        if self.durations:
+            return sum(self.durations) / len(self.durations)
+        return (self.seconds or 0.0) / max(1, self.iterations)
+
+
+@dataclass
+class History:
+    """The loops and checkpoints of one run."""
+
+    loops: dict[Execution, LoopRun] = field(default_factory=dict)
+    checkpoints: dict[Key, Checkpoint] = field(default_factory=dict)
+    entered: dict[str, frozenset[str]] = field(default_factory=dict)
+    complete: bool = True  # False if the run was killed: then `entered` is not known
+    seconds: float = 0.0
+
+    @classmethod
+    def of(cls, run: Run) -> History:
+        """Read it off a run."""
+        history = cls()
+        for note in run.notes:
+            if note.kind == "checkpoint":
+                checkpoint = Checkpoint.from_json(note.values)
+                history.checkpoints[checkpoint.key] = checkpoint
+            elif note.kind == "loop":
+                execution = execution_from_json(note.values)
+                history.loops[execution] = LoopRun(
+                    execution, note.values["iterations"], note.values["seconds"], tuple(note.values["durations"])
+                )
+        ended = run.ended
+        history.complete = bool(ended)
+        history.seconds = float(ended.get("seconds", 0.0))
+        history.entered = {loop: frozenset(facts["functions"]) for loop, facts in ended.get("loops", {}).items()}
+        history._add_unfinished(run)
+        return history
+
+    def _add_unfinished(self, run: Run) -> None:
+        """Loops that were under way when the run stopped: known from where it logged and from its checkpoints."""
+        reached: dict[Execution, int] = {}
+        positions = {record.position for _, record in run.records()}
+        positions |= {(*key.execution.parent,) for key in self.checkpoints}
+        for position in positions:
+            for depth, level in enumerate(position):
+                execution = Execution(position[:depth], level.loop, level.occurrence)
+                reached[execution] = max(reached.get(execution, 0), level.iteration + 1)
+        for key in self.checkpoints:
+            if key.iteration is not None:
+                reached[key.execution] = max(reached.get(key.execution, 0), key.iteration + 1)
+        for execution, iterations in reached.items():
+            if execution not in self.loops:
+                self.loops[execution] = LoopRun(execution, iterations, None)
+
+    def main(self) -> LoopRun | None:
+        """The longest-running outermost loop; through loops of one iteration, the longest inside of it."""
+        chosen = self._longest(())
+        while chosen is not None and chosen.iterations == 1:
+            inside = self._longest((*chosen.execution.parent, _level(chosen.execution)))
+            if inside is None:
+                break
+            chosen = inside
+        return chosen
+
+    def _longest(self, parent: Any) -> LoopRun | None:
+        found = [loop for loop in self.loops.values() if loop.execution.parent == parent]
+        return max(found, key=lambda loop: (loop.seconds is None, loop.seconds or loop.iterations), default=None)
+
+    def resume_points(self, execution: Execution) -> list[int]:
+        """The iterations of a loop execution that have a checkpoint at their beginning."""
+        return sorted(
+            key.iteration for key in self.checkpoints if key.execution == execution and key.iteration is not None
+        )
+
+
+def _level(execution: Execution) -> Any:
+    from flor.model.positions import Level
+
+    return Level(execution.loop, execution.occurrence, 0)

@@ -1,0 +1,192 @@
+"""The workers' logs and the recorded ones in one stream: the order of the full run, each record once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from flor.model.checkpoints import execution_from_json
+from flor.model.edits import LineMap
+from flor.model.plan import Plan, Segment
+from flor.model.positions import Execution, Position
+from flor.model.records import Channel, LogRecord, Note, Record, Tag
+
+Origin = Literal["recorded", "hindsight"]
+STREAMS = (Channel.STDOUT, Channel.STDERR)
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """One record of the full run that would have been."""
+
+    origin: Origin
+    record: LogRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """The first place where the replay was not the record."""
+
+    position: Position
+    statement: str
+    recorded: str
+    replayed: str
+    state: str = ""
+
+    def __str__(self) -> str:
+        parts = [f"recorded {self.recorded}, replayed {self.replayed}" if self.recorded or self.replayed else ""]
+        return "; ".join(part for part in (*parts, self.state) if part)
+
+
+@dataclass
+class Findings:
+    """What the comparison found."""
+
+    identical: int = 0
+    volatile: int = 0
+    checkpoints: int = 0
+    divergences: list[Divergence] = field(default_factory=list)
+
+    @property
+    def exact(self) -> bool:
+        """True if nothing was other than recorded."""
+        return not self.divergences
+
+
+@dataclass
+class Merger:
+    """Aligns one worker's stream with its part of the record."""
+
+    lines: LineMap
+    is_volatile: Callable[[str, int], bool]
+    findings: Findings = field(default_factory=Findings)
+
+    def merge(self, recorded: Sequence[LogRecord], events: Iterable[Record], whole: bool) -> Iterator[Merged]:
+        """The part's records in order; `whole` if the worker is expected to come to the part's end."""
+        at = 0
+        collecting = False
+        for event in events:
+            if isinstance(event, Note):
+                if event.kind == "segment":
+                    collecting = True
+                elif event.kind == "checked":
+                    self._state(event)
+                elif event.kind == "skipped" and collecting:
+                    end = _after(recorded, at, execution_from_json(event.values))
+                    yield from (Merged("recorded", record) for record in recorded[at:end])
+                    at = end
+                elif event.kind == "ended early":
+                    self._diverge((), "", f"{event.values['stop']} iterations", f"{event.values['at']} iterations")
+            elif isinstance(event, LogRecord) and collecting:
+                if self.lines.is_probe(event.statement.file, event.statement.line):
+                    yield Merged("hindsight", event)
+                elif not self._passed_over(event):
+                    at = yield from self._pair(recorded, at, event)
+        rest = recorded[at:]
+        missing = next((record for record in rest if not self._unsteady(record)), None)
+        if missing is not None and whole:
+            self._diverge(missing.position, str(missing.statement), _text(missing), "nothing")
+        yield from (Merged("recorded", record) for record in rest)
+
+    def _pair(self, recorded: Sequence[LogRecord], at: int, event: LogRecord) -> Iterator[Merged]:
+        """Find the recorded twin of a replayed record; what cannot have a twin is passed on."""
+        twin = at
+        while twin < len(recorded) and not self._same_place(recorded[twin], event):
+            if not self._unsteady(recorded[twin]):
+                break
+            twin += 1
+        if twin >= len(recorded) or not self._same_place(recorded[twin], event):
+            if not self._event_unsteady(event):
+                want = _text(recorded[twin]) if twin < len(recorded) else "nothing"
+                self._diverge(event.position, str(event.statement), want, _text(event))
+            return at  # noqa: B901  the value of `yield from`
+        yield from (Merged("recorded", record) for record in recorded[at : twin + 1])
+        self._compare(recorded[twin], event)
+        return twin + 1
+
+    def _compare(self, recorded: LogRecord, event: LogRecord) -> None:
+        if recorded.data == event.data and recorded.tag == event.tag:
+            self.findings.identical += 1
+        elif self.is_volatile(recorded.statement.file, recorded.statement.line) or self._unsteady(recorded):
+            self.findings.volatile += 1
+        else:
+            self._diverge(event.position, str(event.statement), _text(recorded), _text(event))
+
+    def _same_place(self, recorded: LogRecord, event: LogRecord) -> bool:
+        if recorded.channel != event.channel or recorded.name != event.name:
+            return False
+        statement = recorded.statement
+        present = self.lines.present(statement.file, statement.line) if statement.file else 0
+        return statement.file == event.statement.file and present in (event.statement.line, None)
+
+    def _passed_over(self, event: LogRecord) -> bool:
+        return event.channel is Channel.STDERR
+
+    def _unsteady(self, record: LogRecord) -> bool:
+        """True if whether, when and how often this is logged depends on the clock."""
+        if record.channel is Channel.STDERR or (record.channel is Channel.STDOUT and b"\r" in record.data):
+            return True
+        return self.is_volatile(record.statement.file, record.statement.line)
+
+    def _event_unsteady(self, event: LogRecord) -> bool:
+        if event.channel is Channel.STDOUT and b"\r" in event.data:
+            return True
+        line = self.lines.recorded(event.statement.file, event.statement.line)
+        return line is not None and self.is_volatile(event.statement.file, line)
+
+    def _state(self, note: Note) -> None:
+        self.findings.checkpoints += 1
+        if note.values["differences"]:
+            execution = execution_from_json(note.values)
+            iteration = note.values["iteration"]
+            where = "the end of the loop" if iteration is None else f"iteration {iteration}"
+            text = f"at {where}: {note.values['differences'][0]}"
+            self.findings.divergences.append(Divergence(execution.parent, execution.loop, "", "", text))
+
+    def _diverge(self, position: Position, statement: str, recorded: str, replayed: str) -> None:
+        self.findings.divergences.append(Divergence(position, statement, recorded, replayed))
+
+
+def _after(recorded: Sequence[LogRecord], at: int, execution: Execution) -> int:
+    """Behind the last record of the skipped loop execution; other threads' records may lie between."""
+    end = at
+    for index in range(at, len(recorded)):
+        position = recorded[index].position
+        if execution.encloses(position):
+            end = index + 1
+        elif position:
+            break
+    return end
+
+
+def part_of(recorded: Sequence[LogRecord], plan: Plan, segment: Segment, first: bool) -> Sequence[LogRecord]:
+    """The recorded logs that a segment covers."""
+    if plan.main is None or plan.skip_main:
+        return recorded
+    begin = 0 if first and segment.start == 0 else _first_at(recorded, plan.main, segment.start)
+    end = len(recorded) if segment.stop is None else _first_at(recorded, plan.main, segment.stop)
+    return recorded[begin:end]
+
+
+def _first_at(recorded: Sequence[LogRecord], main: Execution, iteration: int) -> int:
+    """The index of the first record at or after an iteration of the main loop."""
+    depth, inside = len(main.parent), -1
+    for index, record in enumerate(recorded):
+        if main.encloses(record.position):
+            if record.position[depth].iteration >= iteration:
+                return index
+            inside = index
+    return inside + 1 if inside >= 0 else len(recorded)
+
+
+def _text(record: LogRecord) -> str:
+    """A value as a message shows it."""
+    if record.tag in (Tag.STR, Tag.REPR, Tag.JSON, Tag.INT):
+        text = record.data.decode("utf-8", "replace")
+        return repr(text[:120])
+    if record.tag is Tag.FLOAT:
+        import struct
+
+        return repr(struct.unpack("<d", record.data)[0])
+    return record.tag.name.lower()

@@ -1,0 +1,172 @@
+"""The least work that yields what the probes ask for."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flor.errors import UsageError
+from flor.model.checkpoints import Key
+from flor.model.edits import Edit, Probe
+from flor.model.plan import Plan, Segment
+from flor.model.positions import MODULE, LoopId
+from flor.replay.history import History, LoopRun
+from flor.source.blocks import Loop, find_loops, match_loops
+from flor.source.effects import loops_that_may_enter
+
+STARTUP = 2.5  # seconds that a worker needs before it reaches the main loop, if the record does not say
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Both versions of the project's files, with their loops matched."""
+
+    recorded: Mapping[str, str]
+    present: Mapping[str, str]
+
+    def present_loops(self) -> list[Loop]:
+        """The loops of the files as they are now."""
+        return [loop for file, text in self.present.items() for loop in find_loops(ast.parse(text), file)]
+
+    def recorded_loops(self) -> list[Loop]:
+        """The loops of the files as they were executed."""
+        return [loop for file, text in self.recorded.items() for loop in find_loops(ast.parse(text), file)]
+
+    def loop_ids(self) -> dict[str, str]:
+        """Present loop -> recorded loop; loops that are new are left out."""
+        matched = match_loops(self.recorded_loops(), self.present_loops())
+        return {str(new): str(old) for old, new in matched.items()}
+
+
+@dataclass(frozen=True)
+class Reach:
+    """From which loops the probes are reached, and which parts of the program have any."""
+
+    loops: frozenset[str]
+    anywhere: bool
+    outside_main: bool
+    inside_main: bool
+    carries: bool
+
+
+def reach_of(edit: Edit, sources: Sources, history: History, main: LoopRun | None) -> Reach:
+    """Which loops must run for the probes to be reached."""
+    ids = sources.loop_ids()
+    present = sources.present_loops()
+    loops: set[str] = set()
+    anywhere = outside = inside = False
+    main_loop = main.execution.loop if main else None
+    for probe in edit.probes:
+        around = {ids[str(loop.id)] for loop in present if _is_around(loop, probe) and str(loop.id) in ids}
+        above = _loops_entering(probe, sources, history)
+        if probe.deferred or above is None:
+            anywhere = True
+        loops |= around | (above or set())
+        reached = around | (above or set())
+        inside |= anywhere or main_loop in reached
+        outside |= anywhere or main_loop not in reached
+    carries = any(probe.carries for probe in edit.probes)
+    return Reach(frozenset(loops), anywhere, outside, inside or anywhere, carries)
+
+
+def _is_around(loop: Loop, probe: Probe) -> bool:
+    """True if the probe is in the loop, in the same function."""
+    inside = loop.line <= probe.first_line and probe.last_line <= loop.end_line
+    return loop.id.file == probe.file and inside
+
+
+def _loops_entering(probe: Probe, sources: Sources, history: History) -> set[str] | None:
+    """The recorded loops that entered the probe's function; None if it could be any."""
+    if probe.function == MODULE:
+        return set()
+    name = f"{probe.file}::{probe.function}"
+    if history.complete and any(name in functions for functions in history.entered.values()):
+        return {loop for loop, functions in history.entered.items() if name in functions}
+    trees = {file: ast.parse(text) for file, text in sources.recorded.items()}
+    found = loops_that_may_enter(trees, probe.file, probe.function)
+    return None if found is None else {str(loop) for loop in found}
+
+
+def make_plan(
+    edit: Edit, sources: Sources, history: History, *, workers: int, epochs: tuple[int | None, int | None] | None
+) -> Plan:
+    """Decide what runs, from which checkpoints, on how many workers."""
+    main = history.main()
+    reach = reach_of(edit, sources, history, main)
+    reasons: list[str] = []
+    if main is None:
+        reasons.append("no loop was recorded: the script runs from its beginning to its end")
+        return Plan(None, 0, (Segment(0, None, None),), reach.loops, reach.anywhere, False, history.seconds, tuple(reasons))
+    start, stop = _range(epochs, main.iterations)
+    ended = Key(main.execution, None) in history.checkpoints
+    if epochs is None and not reach.inside_main and ended and reach.outside_main:
+        reasons.append("no probe is inside the main loop: it is skipped as a whole")
+        segment = Segment(0, None, None)
+        return Plan(main.execution, main.iterations, (segment,), reach.loops, reach.anywhere, True, STARTUP, tuple(reasons))
+    if reach.carries:
+        reasons.append("a probe carries values from one iteration to the next: one worker, from the beginning")
+        segments = [Segment(0, stop if epochs else None, None)]
+    else:
+        segments = _segments(main, history, start, stop, workers, open_end=stop >= main.iterations)
+    estimate = STARTUP + max((main.cost(s.resume or 0, s.stop or stop) for s in segments), default=0.0)
+    return Plan(
+        main.execution, main.iterations, tuple(segments), reach.loops, reach.anywhere, False, estimate, tuple(reasons)
+    )
+
+
+def _range(epochs: tuple[int | None, int | None] | None, iterations: int) -> tuple[int, int]:
+    """The iterations asked for, by the rules of slices."""
+    start, stop, _ = slice(*(epochs or (None, None))).indices(iterations)
+    if start >= stop:
+        raise UsageError(
+            f"--epochs asks for no iteration: the main loop had {iterations}.", todo="Use A:B with A before B."
+        )
+    return start, stop
+
+
+def _segments(
+    main: LoopRun, history: History, start: int, stop: int, workers: int, *, open_end: bool
+) -> list[Segment]:
+    """Split the iterations so that each worker has about the same measured time, at places where it can begin."""
+    points = [point for point in history.resume_points(main.execution) if point < stop]
+    inner_ends = any(_is_inside(key, main) for key in history.checkpoints if key.iteration is None)
+    places = points if len(points) >= workers - 1 or not inner_ends else list(range(1, stop))
+    cuts = [start, *_cuts([p for p in places if start < p < stop], main, start, stop, workers), stop]
+    segments = []
+    for begin, end in zip(cuts, cuts[1:], strict=False):
+        resume = max((point for point in points if point <= begin), default=None) if begin else None
+        segments.append(Segment(begin, None if end == stop and open_end else end, resume))
+    return segments
+
+
+def _cuts(places: list[int], main: LoopRun, start: int, stop: int, workers: int) -> list[int]:
+    """At most workers - 1 places that divide the time evenly."""
+    total, cuts = main.cost(start, stop), []
+    for number in range(1, workers):
+        later = [place for place in places if place > (cuts[-1] if cuts else start)]
+        if not later:
+            break
+        wish = total * number / workers
+        cuts.append(min(later, key=lambda place: abs(main.cost(start, place) - wish)))
+    return cuts
+
+
+def _is_inside(key: Key, main: LoopRun) -> bool:
+    return main.execution.encloses(key.execution.parent)
+
+
+def loops_with_else(sources: Sources) -> set[str]:
+    """Loops whose `else` would run after a skip even if the recorded one ended by `break`."""
+    ids = sources.loop_ids()
+    return {ids[str(loop.id)] for loop in sources.present_loops() if loop.node.orelse and str(loop.id) in ids}
+
+
+def probe_lines(edit: Edit) -> dict[str, list[int]]:
+    """The lines of each file that are probes."""
+    return {file: sorted(lines) for file, lines in edit.lines.added.items() if lines}
+
+
+def new_loop_name(loop: LoopId) -> str:
+    """What a loop that only the probe has is called."""
+    return f"+{loop}"

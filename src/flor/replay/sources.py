@@ -1,0 +1,44 @@
+"""The project's files as they were recorded and as they are now, with the probes of the command line put in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from flor.errors import UsageError
+from flor.query.runs import Run
+from flor.source.insertion import apply_probe
+
+
+def recorded_sources(run: Run) -> dict[str, str]:
+    """The texts as they were executed."""
+    return {name: text.decode("utf-8", "replace") for name, text in run.sources.items()}
+
+
+def present_sources(run: Run, probes: Sequence[str] = ()) -> dict[str, str | None]:
+    """The texts as they are on disk now, None where a file is gone."""
+    folder = Path(run.facts["cwd"])
+    texts = {name: _read(folder / name) for name in run.sources}
+    for probe in probes:
+        name, line, statement = _parsed(probe, texts)
+        texts[name] = apply_probe(texts[name] or "", line, statement)
+    return texts
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return None
+
+
+def _parsed(probe: str, texts: dict[str, str | None]) -> tuple[str, int, str]:
+    """FILE:LINE:STATEMENT in its parts."""
+    name, _, rest = probe.partition(":")
+    line, _, statement = rest.partition(":")
+    if not line.isdecimal() or not statement.strip():
+        raise UsageError(f"--probe {probe!r} is not of the form FILE:LINE:STATEMENT.")
+    if name not in texts:
+        known = ", ".join(sorted(texts))
+        raise UsageError(f"The run executed no file {name}.", todo=f"It executed {known}.")
+    return name, int(line), statement.strip()

@@ -1,0 +1,148 @@
+"""A worker process: the script with the probes in it, from a resume point to the end of its segment."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NoReturn
+
+from flor.errors import RestoreMismatch
+from flor.launch import script
+from flor.launch.compiling import Compiler
+from flor.launch.liveness import LiveNames
+from flor.launch.overlay import Overlay
+from flor.launch.project import Project
+from flor.launch.randomness import set_numpy_state, set_random_state
+from flor.launch.stage import Stage
+from flor.launch.target import Target, find_module, find_script
+from flor.model.plan import Order
+from flor.model.records import Ended, Note
+from flor.query.runs import Run
+from flor.replay.history import History
+from flor.replay.orders import read_order
+from flor.runtime.capturing import Capturer
+from flor.runtime.probing import ProbeStatements
+from flor.runtime.replaying import Replayer
+from flor.runtime.restoring import Checkpoints, Restorer
+from flor.runtime.session import Session
+from flor.launch.volatility import Volatile
+from flor.store.journal import JournalWriter
+from flor.store.layout import Layout
+from flor.store.run import open_run
+
+REFUSED = 70  # exit code: a checkpoint could not be put in place; the journal says which
+
+
+class Worker:
+    """Everything that is at work in one worker process."""
+
+    def __init__(self, order: Order) -> None:
+        self.order = order
+        folder = Path(order.folder)
+        self.run = Run(open_run(Layout(Path(order.store)), order.run))
+        self.journal = JournalWriter.create(folder / f"w{order.worker}.live")
+        self.target = self._target()
+        self.project = Project.around(self.target.folder)
+        self.compiler = Compiler(
+            self.project, lambda *_: None, self._trouble, texts=order.sources, rename=self._loop_name
+        )
+        self.stage = Stage(self.project, self.compiler, self._trouble)
+        self.overlay = Overlay(folder / f"files{order.worker}", pass_through=[folder])
+        self.history = History.of(self.run)
+        live = LiveNames({name: text.encode() for name, text in order.sources.items()}, rename=order.loops)
+        checkpoints = Checkpoints(
+            self.run.folder.packs, self.history.checkpoints, live, without=frozenset(order.without)
+        )
+        capturer = Capturer(self.stage.scopes, LiveNames(self.run.sources), memory=None)
+        restorer = Restorer(self.stage.scopes, checkpoints, Volatile(order.sources))
+        self.replayer = Replayer(
+            order.plan, order.segment, checkpoints, restorer, capturer, self.journal.append, self.stop,
+            frozenset(order.never_skip),
+        )  # fmt: skip
+        self.session = Session(self.journal.intern, self.replayer, in_chunks=False)
+        self.replayer.session = self.session
+
+    def work(self) -> NoReturn:
+        """Run the script as the record did; end at once when the segment is over."""
+        statements = ProbeStatements(self.stage.name_of, self.journal.intern, self.order.probe_lines)
+        self._as_recorded()
+        self.overlay.install()
+        self.stage.enter(self.session, self.journal, statements)
+        try:
+            script.run(self.target, self.compiler)
+        except RestoreMismatch as error:
+            self.journal.append(Note("refused", {"key": error.where, "error": str(error)}))
+            self._end("refused", REFUSED)
+        except SystemExit as error:
+            self._end("exited", 0, code=error.code if isinstance(error.code, int | None) else 1)
+        except BaseException as error:
+            trace = script.trimmed(error.__traceback__)
+            text = "".join(traceback.format_exception(type(error), error, trace))
+            probe = statements.probe_in(error.__traceback__)
+            self.journal.append(Note("raised", {"traceback": text, "type": type(error).__name__, "probe": probe}))
+            self._end("raised", 0)
+        self._end("finished", 0)
+
+    def stop(self) -> NoReturn:
+        """The segment is over."""
+        self._end("stopped", 0)
+
+    def _end(self, status: str, exit_code: int, **facts: Any) -> NoReturn:
+        """Seal and leave without running what the script would do at its end."""
+        counts = vars(self.replayer.counts)
+        escapes = [str(escape) for escape in self.overlay.escapes]
+        self.journal.seal(Ended({"status": status, **counts, "escapes": escapes, **facts}))
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(exit_code)
+
+    def _target(self) -> Target:
+        arguments = self.order.argv[1:]
+        if self.order.module is not None:
+            return find_module(self.order.module, arguments)
+        return find_script(self.order.argv[0], arguments)
+
+    def _as_recorded(self) -> None:
+        """The random states that the run began with, and its thread counts."""
+        facts = self.run.facts
+        if facts.get("random"):
+            set_random_state(facts["random"])
+        for note in self.run.notes:
+            if note.kind == "numpy":
+                values = note.values
+                self.stage.imports.when("numpy", lambda numpy, v=values: set_numpy_state(numpy, v["random"]))  # type: ignore[misc]
+            elif note.kind == "torch":
+                threads = int(note.values["threads"])
+                self.stage.imports.when("torch", lambda torch, n=threads: _set_threads(torch, n))  # type: ignore[misc]
+        self.stage.imports.when("torch", self.overlay.patch_torch)
+
+    def _loop_name(self, loop: str) -> str:
+        return self.order.loops.get(loop, f"+{loop}")
+
+    def _trouble(self, text: str) -> None:
+        self.journal.append(Note("trouble", {"text": text}))
+
+
+def _set_threads(torch: ModuleType, count: int) -> None:
+    """A different thread count changes last digits."""
+    if torch.get_num_threads() != count:
+        torch.set_num_threads(count)
+
+
+def main() -> None:
+    """Read the order whose path is given, and do it."""
+    path = Path(sys.argv[1])
+    try:
+        worker = Worker(read_order(path))
+    except Exception as error:
+        path.with_suffix(".failed").write_text(json.dumps({"error": f"{type(error).__name__}: {error}"}))
+        raise
+    worker.work()
+
+
+if __name__ == "__main__":
+    main()

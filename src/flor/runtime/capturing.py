@@ -1,0 +1,43 @@
+"""The state of the program at a boundary: which names, which of them may be dropped, captured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import FrameType
+
+from flor.model.checkpoints import Key
+from flor.runtime.scopes import ScopeReader, Scopes
+from flor.runtime.sites import LoopFrame
+from flor.state import Memory, Snapshot, capture
+
+LiveNames = Callable[[str, bool], frozenset[str] | None]
+"""(loop, at its end?) -> names of its own function that may still be read; None if all may be."""
+
+
+@dataclass
+class Capturer:
+    """Takes snapshots of the project's names."""
+
+    scopes: ScopeReader
+    live_names: LiveNames
+    memory: Memory | None = field(default_factory=Memory)
+
+    def capture(self, key: Key, frame: LoopFrame, caller: FrameType) -> Snapshot:
+        """What the program's state is now; dead names are kept if that is cheap, since a later probe may read them."""
+        scopes = self.scopes.read(caller, frame)
+        return capture(
+            scopes,
+            project=self.scopes.owns_module,
+            optional=self.optional(scopes, key, caller),
+            memory=self.memory,
+        )
+
+    def optional(self, scopes: Scopes, key: Key, caller: FrameType) -> dict[str, frozenset[str]]:
+        """The names of the loop's own scope that nothing reads any more."""
+        live = self.live_names(key.execution.loop, key.iteration is None)
+        own = f"module:{caller.f_globals.get('__name__')}" if caller.f_locals is caller.f_globals else None
+        scope = own or next(iter(scopes), "")
+        if live is None or scope not in scopes:
+            return {}
+        return {scope: frozenset(scopes[scope].keys() - live)}

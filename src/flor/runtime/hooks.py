@@ -1,0 +1,77 @@
+"""What instrumented code calls: the module that it knows as `_flor`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from threading import get_ident
+from typing import Any
+
+from flor.runtime import current
+
+
+def _never() -> bool:
+    return False
+
+
+# Once torch is imported this is torch.compiler.is_dynamo_compiling, which torch.compile knows to be constantly
+# True: it then prunes the rest of these functions, so that a loop in a compiled function stays one graph.
+compiling: Callable[[], bool] = _never
+
+
+def iterate(loop: str, iterable: Iterable[Any]) -> Iterable[Any]:
+    """A `for` loop begins: what it iterates over."""
+    if compiling():
+        return iterable
+    session = current.session
+    if session is None or session.thread != get_ident():
+        return iterable
+    return session.iterate(loop, iterable, sys._getframe(1))
+
+
+def begin(loop: str) -> None:
+    """A `while` loop begins."""
+    if compiling():
+        return
+    session = current.session
+    if session is not None and session.thread == get_ident():
+        session.start_while(loop, sys._getframe(1))
+
+
+def turn(loop: str) -> bool:
+    """An iteration of a `while` loop is about to be tested; False ends it."""
+    if compiling():
+        return True
+    session = current.session
+    if session is None or session.thread != get_ident():
+        return True
+    return session.turn(loop, sys._getframe(1))
+
+
+def done(loop: str) -> None:
+    """A loop ended by exhaustion or `break`."""
+    if compiling():
+        return
+    session = current.session
+    if session is not None and session.thread == get_ident():
+        session.done(loop, sys._getframe(1))
+
+
+def end(loop: str) -> None:
+    """A loop was left in any way."""
+    if compiling():
+        return
+    session = current.session
+    if session is not None and session.thread == get_ident():
+        session.end(loop, sys._getframe(1))
+
+
+def enter(function: str) -> None:
+    """A function of the project is entered."""
+    session = current.session
+    if session is not None and (session.context, function) not in session.entered and session.thread == get_ident():
+        session.enter(function)
+
+
+# torch.compile runs a function so marked once, when it traces, and takes the result as a constant.
+enter._dynamo_marked_constant = True  # type: ignore[attr-defined]

@@ -1,0 +1,111 @@
+"""Calls of logging, TensorBoard, wandb and mlflow: passed on, and kept as named values."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from types import FrameType, ModuleType
+from typing import Any
+
+from flor.model.records import Channel
+from flor.runtime.imports import ImportWatch
+from flor.runtime.logbook import Logbook
+
+Values = Iterator[tuple[str, Any]]
+"""Names and values of one call."""
+
+
+class LoggerWatch:
+    """Wraps the methods of logging libraries once these are imported."""
+
+    def __init__(self, logbook: Logbook, imports: ImportWatch) -> None:
+        self.logbook = logbook
+        self.imports = imports
+        self.undo: list[Callable[[], None]] = []
+
+    def install(self) -> None:
+        """Wrap now or at import."""
+        self.imports.when("logging", self._logging)
+        self.imports.when("torch.utils.tensorboard.writer", self._tensorboard)
+        self.imports.when("tensorboardX.writer", self._tensorboard)
+        self.imports.when("wandb.sdk.wandb_run", self._wandb)
+        self.imports.when("mlflow", self._mlflow)
+
+    def remove(self) -> None:
+        """Unwrap."""
+        while self.undo:
+            self.undo.pop()()
+
+    def _logging(self, module: ModuleType) -> None:
+        def values(_: Any, record: Any) -> Values:
+            yield f"{record.name}.{record.levelname}", record.getMessage()
+
+        self._wrap(module.Logger, "handle", Channel.LOGGING, values)
+
+    def _tensorboard(self, module: ModuleType) -> None:
+        writer = module.SummaryWriter
+        for name in sorted(vars(writer)):
+            if name.startswith("add_"):
+                self._wrap(writer, name, Channel.TENSORBOARD, _summary_values(name))
+
+    def _wandb(self, module: ModuleType) -> None:
+        def values(_: Any, data: Mapping[str, Any], *__: Any, **___: Any) -> Values:
+            yield from data.items()
+
+        self._wrap(module.Run, "log", Channel.WANDB, values)
+
+    def _mlflow(self, module: ModuleType) -> None:
+        for name in ("log_metric", "log_param"):
+            self._wrap(module, name, Channel.MLFLOW, lambda key, value, *_, **__: iter([(key, value)]))
+        for name in ("log_metrics", "log_params"):
+            self._wrap(module, name, Channel.MLFLOW, lambda values, *_, **__: iter(values.items()))
+        for name in ("log_text", "log_dict"):
+            self._wrap(module, name, Channel.MLFLOW, lambda value, path, *_, **__: iter([(path, value)]))
+
+    def _wrap(self, owner: Any, name: str, channel: Channel, values: Callable[..., Values]) -> None:
+        """Put a function in place of owner.name that keeps the values and calls the real one."""
+        real = getattr(owner, name, None)
+        if real is None or not callable(real):
+            return
+        logbook = self.logbook
+
+        @functools.wraps(real)
+        def kept(*args: Any, **kwargs: Any) -> Any:
+            try:
+                _keep(logbook, channel, values(*args, **kwargs), sys._getframe(1))
+            except Exception:  # noqa: S110  a call that we do not understand is the library's to judge
+                pass
+            return real(*args, **kwargs)
+
+        setattr(owner, name, kept)
+        self.undo.append(lambda: setattr(owner, name, real))
+
+
+def _keep(logbook: Logbook, channel: Channel, values: Values, frame: FrameType) -> None:
+    for name, value in values:
+        logbook.value(channel, str(name), value, frame)
+
+
+def _summary_values(method: str) -> Callable[..., Values]:
+    """How a SummaryWriter method's arguments are kept: scalars and texts whole, bulky things by their shape."""
+
+    def values(_: Any, tag: Any = "", value: Any = None, *args: Any, **kwargs: Any) -> Values:
+        if method == "add_scalars":
+            for key, item in value.items():
+                yield f"{tag}/{key}", item
+        elif method in ("add_scalar", "add_text"):
+            yield str(kwargs.get("tag", tag)), next((kwargs[k] for k in _VALUE_WORDS if k in kwargs), value)
+        else:
+            given = next((kwargs[k] for k in ("values", "img_tensor", "hparam_dict") if k in kwargs), value)
+            yield str(kwargs.get("tag", tag)), f"{method}({_shape(given)})"
+
+    return values
+
+
+_VALUE_WORDS = ("scalar_value", "text_string")
+
+
+def _shape(value: Any) -> str:
+    shape = getattr(value, "shape", None)
+    return f"{type(value).__name__}{list(shape)}" if shape is not None else type(value).__name__

@@ -1,0 +1,49 @@
+"""Tells a probe's log records from those of the recorded statements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import CodeType, FrameType, TracebackType
+
+from flor.runtime.statements import Statements
+
+
+class ProbeStatements(Statements):
+    """Names the probe wherever one is at work: a recorded function that a probe calls logs for the probe."""
+
+    def __init__(
+        self,
+        name_of: Callable[[str], str | None],
+        intern: Callable[[str], int],
+        probe_lines: Mapping[str, Sequence[int]],
+    ) -> None:
+        super().__init__(name_of, intern)
+        self.probe_lines = {file: frozenset(lines) for file, lines in probe_lines.items()}
+        self.probed: dict[tuple[CodeType, int], bool] = {}
+
+    def of(self, frame: FrameType | None) -> int:
+        """The statement of the outermost probe on the stack, or else that of the nearest frame of the project."""
+        probe, at = None, frame
+        while at is not None:
+            if self._is_probe(at):
+                probe = at
+            at = at.f_back
+        return super().of(probe or frame)
+
+    def probe_in(self, trace: TracebackType | None) -> str | None:
+        """The probe that an exception came out of, as file:line."""
+        while trace is not None:
+            file = self.file(trace.tb_frame.f_code)
+            if file is not None and trace.tb_lineno in self.probe_lines.get(file, ()):
+                return f"{file}:{trace.tb_lineno}"
+            trace = trace.tb_next
+        return None
+
+    def _is_probe(self, frame: FrameType) -> bool:
+        key = (frame.f_code, frame.f_lasti)
+        known = self.probed.get(key)
+        if known is None:
+            file = self.file(frame.f_code)
+            known = file is not None and frame.f_lineno in self.probe_lines.get(file, ())
+            self.probed[key] = known
+        return known

@@ -1,0 +1,146 @@
+"""Replaying: jump to where the segment begins, skip what nobody asks for, check what can be checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any, NoReturn
+
+from flor.model.checkpoints import Key
+from flor.model.plan import Plan, Segment
+from flor.model.positions import Execution, Position
+from flor.model.records import Note
+from flor.runtime.capturing import Capturer
+from flor.runtime.restoring import Checkpoints, Restorer
+from flor.runtime.session import Session
+from flor.runtime.sites import LoopFrame
+
+SKIP, JUMP = "skip", "jump"
+
+
+@dataclass
+class Counts:
+    """What was done, for the summary."""
+
+    executed: int = 0
+    skipped: int = 0
+    restored: int = 0
+    checked: int = 0
+
+
+@dataclass
+class Replayer:
+    """The conductor of a worker."""
+
+    plan: Plan
+    segment: Segment
+    checkpoints: Checkpoints
+    restorer: Restorer
+    capturer: Capturer
+    note: Callable[[Note], None]
+    stop: Callable[[], NoReturn]
+    never_skip: frozenset[str]
+    counts: Counts = field(default_factory=Counts)
+    collecting: bool = False
+    session: Session = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.collecting = self.segment.start == 0
+        if self.collecting:
+            self.note(Note("segment", {"start": 0}))
+
+    # -- what the session tells ------------------------------------------------------------------
+
+    def entering(self, frame: LoopFrame, caller: FrameType) -> Callable[[Iterable[Any]], Iterator[Any]] | None:
+        """Skip the loop, jump into it, or let it run."""
+        execution = self._execution(frame)
+        if execution == self.plan.main and not self.plan.skip_main:
+            return self._into_main(frame)
+        if self._skippable(execution):
+            frame.key = SKIP
+            return lambda _: iter(())
+        return None
+
+    def boundary(self, frame: LoopFrame, caller: FrameType, now: float, index: int) -> bool:
+        """Restore where the jump ends, begin and end the segment, check what was reached by executing."""
+        if frame.key == SKIP:
+            return False
+        execution = self._execution(frame)
+        if execution != self.plan.main:
+            if index:
+                self._check(Key(execution, index), frame, caller)
+            return True
+        if frame.key == JUMP and index == self.segment.resume:
+            frame.key = None
+            self._restore(Key(execution, index), frame, caller)
+        elif index:
+            self._check(Key(execution, index), frame, caller)
+        if index == self.segment.stop:
+            self.note(Note("stopped", {"at": index}))
+            self.stop()
+        if index == self.segment.start and not self.collecting:
+            self.collecting = True
+            self.note(Note("segment", {"start": index}))
+        return True
+
+    def leaving(self, frame: LoopFrame, caller: FrameType, now: float) -> None:
+        """Put the memoized end back, or check that execution arrived at it."""
+        key = Key(self._execution(frame), None)
+        if frame.key == SKIP:
+            self._restore(key, frame, caller)
+            self.counts.skipped += 1
+            self.note(Note("skipped", key.as_json()))
+            if key.execution == self.plan.main and not self.collecting:
+                self.collecting = True
+                self.note(Note("segment", {"start": self.plan.iterations}))
+        else:
+            self.counts.executed += 1
+            self._check(key, frame, caller)
+            if key.execution == self.plan.main and self.segment.stop is not None:
+                self.note(Note("ended early", {"stop": self.segment.stop, "at": frame.begun_iterations}))
+
+    def left(self, frame: LoopFrame, now: float) -> None:
+        """Nothing to do."""
+
+    # -- how -------------------------------------------------------------------------------------
+
+    def _into_main(self, frame: LoopFrame) -> Callable[[Iterable[Any]], Iterator[Any]] | None:
+        """Let the main loop begin at the resume point: items before it are taken and dropped."""
+        resume = self.segment.resume
+        if not resume:
+            return None
+        frame.key = JUMP
+        frame.seen = resume
+        return lambda iterable: self.session.usual(frame, iterable, drop=resume)
+
+    def _skippable(self, execution: Execution) -> bool:
+        """True if the end state is there and nobody needs what happens inside."""
+        loop = execution.loop
+        if loop in self.never_skip or (self.collecting and self.plan.must_run(loop)):
+            return False
+        if self.plan.main is not None and _contains_main(execution, self.plan.main) and not self.plan.skip_main:
+            return False
+        return self.checkpoints.usable(Key(execution, None))
+
+    def _restore(self, key: Key, frame: LoopFrame, caller: FrameType) -> None:
+        self.restorer.restore(key, frame, caller)
+        self.counts.restored += 1
+
+    def _check(self, key: Key, frame: LoopFrame, caller: FrameType) -> None:
+        """Compare the state that execution arrived at with the recorded one, object by object."""
+        if not self.checkpoints.exists(key):
+            return
+        differences = self.restorer.compare(key, self.capturer.capture(key, frame, caller))
+        self.counts.checked += 1
+        self.note(Note("checked", {**key.as_json(), "differences": differences}))
+
+    def _execution(self, frame: LoopFrame) -> Execution:
+        position: Position = self.session.position()
+        above = position[: self.session.stack.index(frame)] if frame in self.session.stack else position
+        return Execution(above, frame.site.loop, frame.occurrence)
+
+
+def _contains_main(execution: Execution, main: Execution) -> bool:
+    """True if the main loop is begun inside this execution."""
+    return execution.encloses(main.parent)

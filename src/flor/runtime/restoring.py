@@ -1,0 +1,92 @@
+"""Checkpoints read back: found, decoded, put in place or compared."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from flor.errors import RestoreMismatch
+from flor.model.checkpoints import Checkpoint, Key
+from flor.runtime.capturing import LiveNames
+from flor.runtime.scopes import ITEM, ScopeReader
+from flor.runtime.sites import LoopFrame
+from flor.state import Snapshot, decode, differences, restore
+from flor.store.packreader import read_pack
+
+
+@dataclass
+class Checkpoints:
+    """The checkpoints of a run, by the moment that they hold."""
+
+    folder: Path
+    found: Mapping[Key, Checkpoint]
+    live_names: LiveNames
+    without: frozenset[str] = frozenset()
+    _packs: dict[str, Any] = field(default_factory=dict)
+
+    def exists(self, key: Key) -> bool:
+        """True if there is one to compare with."""
+        return key in self.found and str(key) not in self.without
+
+    def usable(self, key: Key) -> bool:
+        """True if it holds every name that the source, as it is now, may read after it."""
+        if not self.exists(key):
+            return False
+        unkept = self.found[key].unkept
+        if not unkept:
+            return True
+        live = self.live_names(key.execution.loop, key.iteration is None)
+        return live is not None and not any(live & names.keys() for names in unkept.values())
+
+    def load(self, key: Key) -> Snapshot:
+        """The snapshot; its bulk data is read when it is needed."""
+        checkpoint = self.found[key]
+        file, _, name = checkpoint.graph.partition("/")
+        graph = bytes(self._pack(file)[name])
+        return decode(graph, lambda blob: memoryview(self._pack(checkpoint.blobs[blob])[blob]))
+
+    def _pack(self, file: str) -> Any:
+        if file not in self._packs:
+            self._packs[file] = read_pack(self.folder / file)
+        return self._packs[file]
+
+
+@dataclass
+class Restorer:
+    """Puts a checkpoint's state into the live program."""
+
+    scopes: ScopeReader
+    checkpoints: Checkpoints
+    ignored: Callable[[str], bool] = lambda _: False
+
+    def restore(self, key: Key, frame: LoopFrame, caller: FrameType) -> None:
+        """In place where the objects are there, by rebinding names where they are not."""
+        snapshot = self.checkpoints.load(key)
+        import_missing(snapshot)
+        scopes = self.scopes.read(caller, frame)
+        missing = [scope for scope in snapshot.roots if scope not in scopes]
+        if missing:
+            raise RestoreMismatch(f"The recorded program had {missing[0]} here, this one does not.", where=str(key))
+        rebinding = restore(snapshot, scopes, project=self.scopes.owns_module)
+        self.scopes.bind(caller, rebinding.values, rebinding.unbind)
+        if ITEM in rebinding.values:
+            frame.item = rebinding.values[ITEM][ITEM]
+
+    def compare(self, key: Key, now: Snapshot) -> list[str]:
+        """What differs between the recorded state and this one; empty if nothing does."""
+        now.digest()
+        found = differences(self.checkpoints.load(key), now, limit=1000)
+        return [str(difference) for difference in found if not self.ignored(difference.path)][:5]
+
+
+def import_missing(snapshot: Snapshot) -> None:
+    """Modules that the recorded program had imported by then are needed, since they may hold state."""
+    for scope in snapshot.roots:
+        name = scope.removeprefix("module:")
+        if name != scope and name not in sys.modules:
+            importlib.import_module(name)

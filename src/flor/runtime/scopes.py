@@ -1,0 +1,91 @@
+"""The names that a loop can see: its frame, the frames of the project above it, the project's modules."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Mapping
+from types import CodeType, FrameType
+from typing import Any
+
+from flor.model.positions import MODULE
+from flor.runtime.sites import NOTHING, LoopFrame
+
+Scopes = dict[str, dict[str, Any]]
+ITEM = "item"
+HIDDEN = frozenset(
+    ("__builtins__", "__loader__", "__spec__", "__cached__", "__file__", "__name__", "__package__", "__doc__", "_flor")
+)
+
+
+class ScopeReader:
+    """Reads and binds names of live frames and modules of the project."""
+
+    def __init__(self, owns: Callable[[CodeType], bool], owns_module: Callable[[str], bool]) -> None:
+        self.owns = owns
+        self.owns_module = owns_module
+
+    def read(self, caller: FrameType, loop: LoopFrame) -> Scopes:
+        """What the loop's frame, its callers and the project's modules bind; module level is under `module:NAME`."""
+        scopes: Scopes = {}
+        for frame in self.frames(caller):
+            scopes[f"frame{len(scopes)}:{frame.f_code.co_qualname}"] = dict(frame.f_locals)
+        for name in sorted(self.modules()):
+            scopes[f"module:{name}"] = visible(vars(sys.modules[name]))
+        if loop.item is not NOTHING:
+            scopes[ITEM] = {ITEM: loop.item}
+        return scopes
+
+    def frames(self, caller: FrameType) -> list[FrameType]:
+        """The project's function frames, innermost first."""
+        found, frame = [], caller
+        while frame is not None:
+            if self.owns(frame.f_code) and frame.f_locals is not frame.f_globals:
+                found.append(frame)
+            frame = frame.f_back  # type: ignore[assignment]
+        return found
+
+    def modules(self) -> list[str]:
+        """The names of the project's modules that are imported."""
+        return [name for name, module in list(sys.modules.items()) if module is not None and self.owns_module(name)]
+
+    def bind(self, caller: FrameType, values: Mapping[str, Mapping[str, Any]], unbind: Mapping[str, set[str]]) -> None:
+        """Rebind names where the restored object is another one than is bound now."""
+        for number, frame in enumerate(self.frames(caller)):
+            scope = f"frame{number}:{frame.f_code.co_qualname}"
+            bind_locals(frame, values.get(scope, {}), unbind.get(scope, set()))
+        for name in self.modules():
+            scope, namespace = f"module:{name}", vars(sys.modules[name])
+            for key, value in values.get(scope, {}).items():
+                namespace[key] = value
+            for key in unbind.get(scope, set()):
+                namespace.pop(key, None)
+
+
+def visible(namespace: Mapping[str, Any]) -> dict[str, Any]:
+    """A module's names without those that the import system made."""
+    return {name: value for name, value in namespace.items() if name not in HIDDEN}
+
+
+def bind_locals(frame: FrameType, values: Mapping[str, Any], unbind: set[str]) -> None:
+    """Assign and delete local variables of a function that is under way."""
+    space = frame.f_locals
+    changed = False
+    for name, value in values.items():
+        if name not in space or space[name] is not value:
+            space[name] = value
+            changed = True
+    for name in unbind & space.keys():
+        if sys.version_info < (3, 13):
+            del space[name]
+        else:  # a local cannot be unbound from outside there; None is the nearest thing
+            space[name] = None
+        changed = True
+    if changed and sys.version_info < (3, 13):  # from 3.13 on f_locals writes through (PEP 667)
+        ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(1))
+
+
+def function_of(caller: FrameType) -> str:
+    """The qualified name of the frame's function, as loops are named."""
+    code = caller.f_code
+    return MODULE if code.co_name == MODULE else code.co_qualname.replace(".<locals>", "")

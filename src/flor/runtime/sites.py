@@ -1,0 +1,122 @@
+"""What is counted of each loop of the user's code while it runs."""
+
+from __future__ import annotations
+
+import time
+from array import array
+from collections.abc import Callable, Iterator, Sized
+from operator import length_hint
+from typing import Any, NamedTuple
+
+clock = time.perf_counter
+
+DEMOTE_AFTER = 1000
+DEMOTE_BELOW = 20e-6  # seconds an execution, on average: above this our own microsecond does not show
+KEPT_DURATIONS = 100_000
+NOTHING = object()
+
+
+class Site:
+    """A loop of the source, with the sums over all its executions."""
+
+    __slots__ = ("active", "demoted", "executions", "functions", "iterations", "logged", "loop", "number", "seconds")
+
+    def __init__(self, loop: str, number: int) -> None:
+        self.loop = loop
+        self.number = number  # the id under which the journal knows it
+        self.executions = 0
+        self.iterations = 0
+        self.seconds = 0.0
+        self.active = 0
+        self.logged = False
+        self.demoted = False  # too short to matter: left alone from now on
+        self.functions: set[str] = set()
+
+    def left(self, iterations: int, seconds: float) -> None:
+        """Count one execution that ended."""
+        self.active -= 1
+        self.executions += 1
+        self.iterations += iterations
+        self.seconds += seconds
+        if self.executions >= DEMOTE_AFTER and not self.active and not self.logged:
+            self.demoted = self.seconds < DEMOTE_BELOW * self.executions
+
+
+class LoopFrame:
+    """One execution of a loop that is under way."""
+
+    __slots__ = (
+        "begun", "caller", "children", "context", "durations", "given", "item", "key", "occurrence", "origin", "seen", "site",
+        "tick",
+    )  # fmt: skip
+
+    def __init__(self, site: Site, caller: int, parent: LoopFrame | None) -> None:
+        self.site = site
+        self.caller = caller  # id of the python frame, so that `end` pops its own loop only
+        self.context = f"{parent.context}|{site.loop}" if parent else site.loop
+        self.occurrence = parent.next_occurrence(site.loop) if parent else 0
+        self.given: Callable[[], int] | None = None  # where the iterations can be read off the iterator
+        self.seen = 0  # iterations begun, where they are counted one by one
+        self.begun = self.tick = clock()
+        self.children: dict[str, int] = {}
+        self.origin = -1  # the iteration that `children` counts in
+        self.durations = array("f")
+        self.item: Any = NOTHING  # the item that was fetched and not yet given to the body
+        self.key: Any = None  # for whoever steers: skip, jump or execute
+
+    @property
+    def begun_iterations(self) -> int:
+        """How many iterations have begun."""
+        return self.given() if self.given is not None else self.seen
+
+    @property
+    def iteration(self) -> int:
+        """The iteration that is under way, from 0."""
+        return max(0, self.begun_iterations - 1)
+
+    def next_occurrence(self, loop: str) -> int:
+        """How often the nested loop was begun before in this iteration."""
+        now = self.iteration
+        if now != self.origin:
+            self.children.clear()
+            self.origin = now
+        number = self.children.get(loop, 0)
+        self.children[loop] = number + 1
+        return number
+
+    def lap(self, now: float) -> None:
+        """Note that an iteration ended."""
+        if len(self.durations) < KEPT_DURATIONS:
+            self.durations.append(now - self.tick)
+        self.tick = now
+
+
+class Gauge(NamedTuple):
+    """What can be read off a native iterator from outside."""
+
+    given: Callable[[], int]
+    left: Callable[[], int]
+
+
+def gauge_of(iterable: Any, iterator: Iterator[Any]) -> Gauge | None:
+    """How far a native iterator is, without a call of ours for each item; None if that cannot be read."""
+    if type(iterator) in RANGES:
+        total = length_hint(iterator)
+        return Gauge(lambda: total - length_hint(iterator), lambda: length_hint(iterator))
+    if type(iterator) in SEQUENCES:
+        return Gauge(lambda: _index_in(iterator, iterable), lambda: length_hint(iterator))
+    if type(iterator) is enumerate:
+        inner, start = iterator.__reduce__()[1]  # type: ignore[misc]
+        if type(inner) in RANGES + SEQUENCES:
+            return Gauge(lambda: iterator.__reduce__()[1][1] - start, lambda: length_hint(inner))  # type: ignore[index]
+    return None
+
+
+def _index_in(iterator: Iterator[Any], sequence: Sized) -> int:
+    """The index of a list or tuple iterator; the list may have grown since it was begun."""
+    state = iterator.__reduce__()
+    return int(state[2]) if len(state) == 3 else len(sequence)  # type: ignore[misc,arg-type]
+
+
+RANGES = (type(iter(range(0))), type(iter(range(1 << 70))))
+SEQUENCES = (type(iter([])), type(iter(())))

@@ -1,0 +1,1 @@
+"""Text -> facts: what the user's source says, by the stdlib ast alone."""

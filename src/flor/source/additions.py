@@ -1,0 +1,235 @@
+"""The added statements of one file, told apart: probes, what serves them, and what is neither."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from flor.model.edits import Change, Kind, Probe
+from flor.model.positions import MODULE
+from flor.source.bindings import Function, bound_names, own_nodes, read_names
+from flor.source.carried import carried_names
+from flor.source.changes import change_of_header, change_of_statements
+from flor.source.flows import Flow
+from flor.source.fresh import fresh_names
+from flor.source.harmless import find_doubts
+from flor.source.linemap import covered
+from flor.source.logcalls import imported_names, kind_of_call, log_calls
+from flor.source.oldcode import OldCode, terminal
+from flor.source.setting import Setting
+from flor.source.support import is_supporting_header, without_superseded
+from flor.source.treediff import Gap, Pair, TreeDiff, nested_name, sections
+
+
+@dataclass(frozen=True)
+class FileEdit:
+    """One file that differs: both texts, the present tree, and how the trees align."""
+
+    file: str
+    recorded: str
+    present: str
+    tree: ast.Module
+    diff: TreeDiff
+
+
+@dataclass(frozen=True)
+class Project:
+    """What is common to all files: the recorded code, and the functions and classes that were added."""
+
+    old: OldCode
+    helpers: frozenset[str]
+    definitions: Mapping[str, ast.AST]
+
+
+def judge_file(edit: FileEdit, project: Project) -> tuple[list[Probe], list[Change]]:
+    """The probes and the other changes of one file, each in the order of its lines."""
+    judge = _FileJudge(edit, project)
+    judge.run()
+    return sorted(judge.probes, key=lambda probe: probe.first_line), judge.changes
+
+
+@dataclass
+class _FileJudge:
+    edit: FileEdit
+    project: Project
+    probes: list[Probe] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        edit, gaps = self.edit, self.edit.diff.gaps
+        self.texts = edit.recorded, edit.present
+        self.imports = imported_names(edit.tree)
+        self.added = [statement for gap in gaps for statement in gap.added]
+        self.fresh = {gap.function: self._fresh(gap.function) for gap in gaps}
+        self.classes = {name for name, node in _scopes(edit.tree).items() if isinstance(node, ast.ClassDef)}
+        self.live = self._liveness()
+        self.carried = carried_names(edit.diff, edit.tree, _scopes(edit.tree), self._is_new, self.imports)
+
+    def run(self) -> None:
+        """Judge every gap and every changed header."""
+        for gap in self.edit.diff.gaps:
+            self._gap(gap)
+        for pair in self.edit.diff.pairs:
+            if not pair.same_header:
+                self._header(pair)
+
+    def _gap(self, gap: Gap) -> None:
+        removed = without_superseded(gap)
+        strange: list[ast.stmt] = []
+        reasons: list[str] = []
+        for statement in gap.added:
+            probe = self._probe(statement, gap)
+            if probe.kind == "support" and probe.refused:
+                strange.append(statement)
+                reasons += [doubt.reason for doubt in probe.doubts if doubt.level == "certain"][:1]
+            else:
+                self.probes.append(probe)
+        if removed:
+            logs = all(self._only_logs(statement) for statement in removed) and not strange
+            change = change_of_statements(self.edit.file, self.texts, removed, strange, only_logs=logs)
+            self.changes.append(change)
+        else:
+            for statement, reason in zip(strange, reasons, strict=True):
+                self.changes.append(change_of_statements(self.edit.file, self.texts, (), (statement,), reason))
+
+    def _probe(self, statement: ast.stmt, gap: Gap) -> Probe:
+        lines, reads = covered(statement), frozenset(read_names(statement))
+        touched = reads | bound_names(statement)
+        return Probe(
+            file=self.edit.file,
+            function=gap.function,
+            first_line=lines.start,
+            last_line=lines.stop - 1,
+            kind=self._kind(statement),
+            reads=reads,
+            doubts=find_doubts(statement, self._setting(statement, gap)),
+            carries=frozenset(name for name in self.carried.get(gap.function, ()) if name in touched or "." in name),
+            deferred=self._deferred(statement, gap),
+        )
+
+    def _setting(self, statement: ast.stmt, gap: Gap) -> Setting:
+        old = self.project.old
+        return Setting(
+            old=old,
+            file=self.edit.file,
+            names=old.scope(self.edit.file, gap.function),
+            imports=self.imports,
+            live=self.live.get(id(statement), frozenset()),
+            fresh=self.fresh[gap.function],
+            helpers=self.project.helpers,
+            switched_back=_switched_back(gap.added),
+            given_back=_given_back(gap),
+            in_class=gap.function in self.classes,
+        )
+
+    def _fresh(self, function: str) -> frozenset[str]:
+        """Added names of a scope that hold objects of their own."""
+        own = [part for gap in self.edit.diff.gaps if gap.function == function for part in gap.added]
+        return frozenset(name for name in fresh_names(own, self.imports) if self._is_new(function, name))
+
+    def _is_new(self, function: str, name: str) -> bool:
+        names = self.project.old.scope(self.edit.file, function)
+        return name not in names.bound | names.read
+
+    def _liveness(self) -> dict[int, frozenset[str]]:
+        """For each added statement the names that recorded code may read after it."""
+        found: dict[int, frozenset[str]] = {}
+        transparent = frozenset(map(id, self.added))
+        for function, node in _scopes(self.edit.tree).items():
+            names = self.project.old.scope(self.edit.file, function)
+            flow = Flow(frozenset(names.inner | names.outer), transparent)
+            found |= flow.run(node.body).after
+        return found
+
+    def _kind(self, statement: ast.stmt) -> Kind:
+        """How the statement logs, itself or through a function that it calls."""
+        if isinstance(statement, Function | ast.ClassDef):
+            return "support"
+        return next(iter(self._kinds(statement, set())), "support")
+
+    def _kinds(self, node: ast.AST, seen: set[str]) -> Iterable[Kind]:
+        for part in own_nodes(node):
+            if not isinstance(part, ast.Call):
+                continue
+            if kind := kind_of_call(part, self.imports):
+                yield kind
+                continue
+            name = terminal(part.func)
+            if name and name not in seen:
+                seen.add(name)
+                for body in self._bodies(name):
+                    yield from self._kinds(body, seen)
+
+    def _bodies(self, name: str) -> Iterable[ast.stmt]:
+        """The bodies of added and recorded functions of a name."""
+        helper = self.project.definitions.get(name)
+        nodes = [helper] if helper else [found.node for found in self.project.old.functions.get(name, ())]
+        for node in nodes:
+            yield from getattr(node, "body", [])
+
+    def _deferred(self, statement: ast.stmt, gap: Gap) -> bool:
+        """True if something that logs is handed over and may be called from anywhere."""
+        if isinstance(statement, Function | ast.ClassDef):
+            return gap.function in self.classes
+        nodes = list(own_nodes(statement))
+        if any(isinstance(node, ast.Lambda) and any(log_calls(node, self.imports)) for node in nodes):
+            return True
+        called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+        for node in nodes:
+            helper = self.project.definitions.get(terminal(node))
+            handed = helper is not None and (id(node) not in called or isinstance(helper, ast.ClassDef))
+            if handed and helper is not None and any(log_calls(helper, self.imports)):
+                return True
+        return False
+
+    def _only_logs(self, statement: ast.stmt) -> bool:
+        """True if a statement that was taken away is one plain log call."""
+        if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+            return False
+        return kind_of_call(statement.value, self.imports) is not None
+
+    def _header(self, pair: Pair) -> None:
+        names = self.project.old.scope(self.edit.file, pair.function)
+        if not is_supporting_header(pair.old, pair.new, names):
+            self.changes.append(change_of_header(self.edit.file, self.texts, pair.old, pair.new))
+            return
+        line = pair.new.lineno
+        target, source = getattr(pair.new, "target", pair.new), getattr(pair.new, "iter", pair.new)
+        reads = frozenset(read_names(source)) - bound_names(target)
+        self.probes.append(Probe(self.edit.file, pair.function, line, line, "support", reads))
+
+
+def _given_back(gap: Gap) -> frozenset[str]:
+    """The names of imports that other imports took the place of."""
+    left = without_superseded(gap)
+    return frozenset(name for statement in gap.removed if statement not in left for name in bound_names(statement))
+
+
+def _switched_back(added: Iterable[ast.stmt]) -> frozenset[str]:
+    """The receivers of `.eval()` that the same addition switches back with `.train()`."""
+    modes: dict[str, list[str]] = {}
+    for statement in added:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MODES:
+                modes.setdefault(ast.unparse(node.func.value), []).append(node.func.attr)
+    return frozenset(name for name, calls in modes.items() if "eval" in calls and calls[-1] == "train")
+
+
+_MODES = ("train", "eval")
+
+
+def _scopes(tree: ast.Module) -> dict[str, ast.Module | Function | ast.ClassDef]:
+    """Every scope of a file by qualified name."""
+    found: dict[str, ast.Module | Function | ast.ClassDef] = {MODULE: tree}
+
+    def enter(body: Iterable[ast.stmt], name: str) -> None:
+        for statement in body:
+            inner = nested_name(name, statement)
+            if isinstance(statement, Function | ast.ClassDef):
+                found[inner] = statement
+            for _, block in sections(statement):
+                enter(block, inner)
+
+    enter(tree.body, MODULE)
+    return found

@@ -1,0 +1,93 @@
+"""Which added names take a value from one iteration of a recorded loop into a later one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+
+from flor.source.bindings import bound_names, declared_names, names_by_scope, own_nodes
+from flor.source.flows import Flow
+from flor.source.fresh import root_name
+from flor.source.known import HARMLESS, judge_builtin, judge_dotted, judge_method
+from flor.source.logcalls import full_name, kind_of_call
+from flor.source.treediff import TreeDiff
+
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+Scopes = Mapping[str, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]
+
+
+def carried_names(
+    diff: TreeDiff, tree: ast.Module, scopes: Scopes, is_new: Callable[[str, str], bool], imports: Mapping[str, str]
+) -> dict[str, frozenset[str]]:
+    """By function, the added names that no checkpoint holds and that replay must carry on by executing.
+
+    `acc = 0` before a loop, `acc += x` in it: skipping an iteration would lose a part of the sum.
+    """
+    names = names_by_scope(tree)
+    added = {id(statement): statement for gap in diff.gaps for statement in gap.added}
+    loops = {id(pair.new) for pair in diff.pairs if isinstance(pair.new, LOOPS)}
+    found: dict[str, frozenset[str]] = {}
+    for function in {gap.function for gap in diff.gaps}:
+        if function not in scopes or isinstance(scopes[function], ast.ClassDef):
+            continue
+        escaped = frozenset(names[function].inner | names[function].outer)
+        body = scopes[function].body
+        likely, possible = (Flow(escaped, once=once).run(body).starts for once in (True, False))
+        carried: set[str] = set()
+        for loop in own_loops(body):
+            if id(loop) not in loops:
+                continue
+            inside = changed_in(loop, added, imports)
+            # An inner loop without a single iteration leaves an older value, or else a name that is not bound
+            # (which is an error for all to see): only in the first case must it be reckoned with.
+            outside = {name for part in added_outside(loop, body, added) for name in bound_names(part)}
+            exposed = likely[id(loop)] | (possible[id(loop)] & outside)
+            carried |= {name for name in inside if "." in name or (name in exposed and is_new(function, name))}
+        declared = {name for part in body for name in declared_names(part) if is_new(function, name)}
+        attributes = {name for part in added.values() for name in changed_names(part, imports) if "." in name}
+        found[function] = frozenset(carried | declared | attributes)
+    return found
+
+
+def own_loops(body: Iterable[ast.stmt]) -> Iterable[ast.stmt]:
+    """The loops of a scope, without those of inner definitions."""
+    for statement in body:
+        yield from (node for node in own_nodes(statement) if isinstance(node, LOOPS))
+
+
+def added_outside(loop: ast.stmt, body: Iterable[ast.stmt], added: Mapping[int, ast.stmt]) -> Iterable[ast.stmt]:
+    """The added statements of a scope that are not in a loop."""
+    inside = {id(node) for node in own_nodes(loop)}
+    for statement in body:
+        yield from (added[id(node)] for node in own_nodes(statement) if id(node) in added and id(node) not in inside)
+
+
+def changed_in(loop: ast.stmt, added: Mapping[int, ast.stmt], imports: Mapping[str, str]) -> set[str]:
+    """The names that added statements inside a loop change."""
+    return {name for node in own_nodes(loop) if id(node) in added for name in changed_names(added[id(node)], imports)}
+
+
+def changed_names(statement: ast.stmt, imports: Mapping[str, str]) -> set[str]:
+    """The names that a statement binds or whose objects it may change; a new attribute as `self.x`."""
+    found = bound_names(statement)
+    for node in own_nodes(statement):
+        if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            found.add(root_name(node))
+            if isinstance(node, ast.Attribute):
+                found.add(f"{root_name(node)}.{node.attr}")
+        elif isinstance(node, ast.Call) and not kind_of_call(node, imports):
+            found |= _changed_by(node, imports)
+    return found - {""}
+
+
+def _changed_by(call: ast.Call, imports: Mapping[str, str]) -> set[str]:
+    """The names whose objects a call may change: its receiver, and what it is given."""
+    given = {root_name(arg) for arg in (*call.args, *(keyword.value for keyword in call.keywords))}
+    if path := full_name(call.func, imports):
+        return set() if judge_dotted(path) is HARMLESS else given
+    if isinstance(call.func, ast.Name):
+        known = call.func.id != "next" and judge_builtin(call.func.id) is HARMLESS
+        return set() if known else given
+    if isinstance(call.func, ast.Attribute) and judge_method(call.func.attr) is HARMLESS:
+        return set()
+    return given | {root_name(call.func)}

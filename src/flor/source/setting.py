@@ -1,0 +1,34 @@
+"""Where an added statement stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flor.source.bindings import Names
+from flor.source.oldcode import OldCode
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The scope of an added statement in the recorded code, and what other added code there is.
+
+    `live` has the recorded names that recorded code may read after it, `fresh` the added names that hold
+    objects of their own, `switched_back` the receivers that the same addition sets to training mode again.
+    """
+
+    old: OldCode
+    file: str
+    names: Names
+    imports: Mapping[str, str]
+    live: frozenset[str] = frozenset()
+    fresh: frozenset[str] = frozenset()
+    helpers: frozenset[str] = frozenset()
+    switched_back: frozenset[str] = frozenset()
+    given_back: frozenset[str] = frozenset()  # imported by a statement that this one takes the place of
+    in_class: bool = False
+    summary: bool = False  # a recorded function is judged because an added statement calls it
+
+    def is_new(self, name: str) -> bool:
+        """True if the recorded scope neither binds nor reads the name."""
+        return bool(name) and name not in self.names.bound | self.names.read

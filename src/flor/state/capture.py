@@ -1,0 +1,149 @@
+"""Live objects to a snapshot, without the script noticing."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from flor.state import closure, loaded
+from flor.state.copying import give_back, seen, take
+from flor.state.memory import Memory
+from flor.state.names import type_name
+from flor.state.paths import paths_of
+from flor.state.snapshot import Refusal, Slot, Snapshot
+from flor.state.walk import TooMany, Walker
+from flor.state.world import world
+
+OPTIONAL_BULK = 4 << 20
+"""Dead names may cost so many bytes of their own, no more."""
+
+Scopes = Mapping[str, Mapping[str, Any]]
+
+
+def capture(
+    scopes: Scopes,
+    *,
+    project: Callable[[str], bool],
+    optional: Mapping[str, AbstractSet[str]] | None = None,
+    memory: Memory | None = None,
+    budget_nodes: int | None = None,
+) -> Snapshot:
+    """The state of these scopes now. Never raises: what goes wrong is a refusal."""
+    snapshot = Snapshot()
+    try:
+        with quiet_torch():
+            _capture(snapshot, scopes, project, optional or {}, memory or Memory(), budget_nodes)
+    except TooMany:
+        snapshot.refusals.append(Refusal("", "graph", f"more than {budget_nodes} objects are reachable"))
+    except Exception as error:  # P2: a failure of flor never stops training
+        snapshot.refusals.append(Refusal("", "graph", f"capture failed: {type(error).__name__}: {error}"))
+    return snapshot
+
+
+def capture_one(obj: Any, project: Callable[[str], bool]) -> Snapshot:
+    """One object alone, under the name `it`, without the world; used to compare a live object with a saved one."""
+    snapshot = Snapshot()
+    walk = Walker(project)
+    snapshot.nodes, snapshot.blobs = walk.nodes, walk.blobs
+    snapshot.roots = {"it": {"it": walk.slot(obj)}}
+    walk.run()
+    walk.finish()
+    for use in walk.uses.values():
+        take(use, snapshot, Memory(), ())
+    _name_refusals(snapshot, walk)
+    return snapshot
+
+
+def quiet_torch() -> contextlib.AbstractContextManager[Any]:
+    """No `__torch_function__` of the user's tensors or modes runs inside."""
+    torch = loaded.torch()
+    return contextlib.nullcontext() if torch is None else torch._C.DisableTorchFunction()
+
+
+def _capture(
+    snapshot: Snapshot,
+    scopes: Scopes,
+    project: Callable[[str], bool],
+    optional: Mapping[str, AbstractSet[str]],
+    memory: Memory,
+    budget: int | None,
+) -> None:
+    walk = Walker(project, budget)
+    snapshot.nodes, snapshot.blobs = walk.nodes, walk.blobs
+    snapshot.world = {name: walk.slot(generator) for name, generator in world().items()}
+    _walk_required(snapshot, walk, scopes, optional)
+    for name, owner in closure.hidden_owners(walk, memory):
+        snapshot.roots.setdefault(closure.SCOPE, {})[name] = walk.slot(owner)
+        walk.run()
+    _walk_optional(snapshot, walk, scopes, optional)
+    walk.finish()
+    moving = closure.moving_regions(walk)
+    uses = list(walk.uses.values())
+    for use in uses:
+        take(use, snapshot, memory, moving)
+    _name_refusals(snapshot, walk)
+    _wire(snapshot, memory, [(use.region.key, use, use.node.blob or 0) for use in uses])
+
+
+def _wire(snapshot: Snapshot, memory: Memory, uses: list[tuple[Hashable, Any, int]]) -> None:
+    """When the hashes are known they are remembered; when the bytes are written their buffers are free."""
+    facts = [(key, seen(use, ""), number) for key, use, number in uses]  # no live object may be held here
+
+    def remember(done: Snapshot) -> None:
+        for key in done.distrusted:
+            memory.distrust(key)
+        memory.remember({key: fact.named(done.blobs[number].name) for key, fact, number in facts})
+
+    snapshot.on_digest = remember
+    snapshot.on_release = lambda done: give_back(done, memory)
+
+
+def _walk_required(snapshot: Snapshot, walk: Walker, scopes: Scopes, optional: Mapping[str, AbstractSet[str]]) -> None:
+    for scope, names in scopes.items():
+        dead = optional.get(scope, frozenset())
+        snapshot.roots[scope] = {name: walk.slot(obj) for name, obj in _named(names) if name not in dead}
+    walk.run()
+
+
+def _walk_optional(snapshot: Snapshot, walk: Walker, scopes: Scopes, optional: Mapping[str, AbstractSet[str]]) -> None:
+    for scope, names in scopes.items():
+        dead = optional.get(scope, frozenset())
+        for name, obj in _named(names):
+            if name in dead:
+                _try(snapshot, walk, scope, name, obj)
+
+
+def _try(snapshot: Snapshot, walk: Walker, scope: str, name: str, obj: Any) -> None:
+    mark, before = walk.mark(), walk.bulk
+    refused = len(walk.refused)
+    slot: Slot = None
+    try:
+        slot = walk.slot(obj)
+        walk.run()
+        reason = walk.refused[refused][1] if len(walk.refused) > refused else ""
+    except TooMany:
+        reason = "too many objects"
+    if not reason and walk.bulk - before > OPTIONAL_BULK:
+        reason = f"{walk.bulk - before} bytes of its own, and it is not read again"
+    if reason:
+        walk.back(mark)
+        snapshot.unkept.setdefault(scope, {})[name] = reason
+    else:
+        snapshot.roots[scope][name] = slot
+        snapshot.optional.setdefault(scope, []).append(name)
+
+
+def _named(names: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """All but what the interpreter itself puts into a module."""
+    return [(name, obj) for name, obj in list(names.items()) if not (name.startswith("__") and name.endswith("__"))]
+
+
+def _name_refusals(snapshot: Snapshot, walk: Walker) -> None:
+    if not walk.refused:
+        return
+    paths = paths_of(snapshot, {number for number, _ in walk.refused})
+    for number, reason in walk.refused:
+        kind = type_name(walk.objects[number]).replace(":", ".").removeprefix("builtins.")
+        snapshot.refusals.append(Refusal(paths.get(number, f"node {number}"), kind, reason))

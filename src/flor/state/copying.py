@@ -1,0 +1,116 @@
+"""Bulk data out of live memory: copied into staging buffers, or left where it is believed unchanged."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Collection, Hashable
+from typing import Any
+
+import xxhash
+
+from flor.state import regions
+from flor.state.memory import Memory, Remembered
+from flor.state.regions import Interval, Region, Use
+from flor.state.snapshot import Blob, Prediction, Snapshot
+
+SMALL = 1 << 16
+"""Smaller regions are always copied: that is cheap, and a BatchNorm's statistics change unseen."""
+
+HASH_FIRST = 1 << 20
+"""Larger numpy arrays are hashed in place, since nothing tells whether they changed."""
+
+CODES = {
+    "float64": "F64",
+    "float32": "F32",
+    "float16": "F16",
+    "bfloat16": "BF16",
+    "int64": "I64",
+    "int32": "I32",
+    "int16": "I16",
+    "int8": "I8",
+    "uint64": "U64",
+    "uint32": "U32",
+    "uint16": "U16",
+    "uint8": "U8",
+    "bool": "BOOL",
+    "float8_e4m3fn": "F8_E4M3",
+    "float8_e5m2": "F8_E5M2",
+}
+WIDTHS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1}
+WIDTHS |= {"U64": 8, "U32": 4, "U16": 2, "U8": 1, "BOOL": 1, "F8_E4M3": 1, "F8_E5M2": 1}
+
+
+def take(use: Use, snapshot: Snapshot, memory: Memory, moving: Collection[Hashable]) -> None:
+    """Give a region's node its blob; `moving` are the regions that an optimizer changes."""
+    ranges = regions.merged([view.span for view in use.views])
+    use.node.meta["ranges"] = [list(interval) for interval in ranges]
+    nbytes = sum(high - low for low, high in ranges)
+    blob = Blob(nbytes, *_described(use, nbytes))
+    known = memory.recall(use.region.key) if nbytes >= SMALL and use.region.key not in moving else None
+    if known is not None and _predicted(use, ranges, known):
+        blob.name = known.name
+        blob.live = Prediction(use.region.key, use.ref, use.region.owner, _looker(use.region, ranges), known.name)
+    else:
+        blob.data = _copied(use.region, ranges, nbytes, memory)
+    use.node.blob = len(snapshot.blobs)
+    snapshot.blobs.append(blob)
+
+
+def seen(use: Use, name: str) -> Remembered:
+    """What the next capture may want to know of this region."""
+    ranges = tuple((low, high) for low, high in use.node.meta["ranges"])
+    return Remembered(use.region.address, use.region.nbytes, ranges, use.versions, name)
+
+
+def _predicted(use: Use, ranges: list[Interval], known: Remembered) -> bool:
+    same_place = (use.region.address, use.region.nbytes) == (known.address, known.nbytes)
+    if not same_place or tuple(ranges) != known.ranges or None in use.versions or use.versions != known.versions:
+        return False
+    if not use.node.meta["torch"]:
+        return sum(b - a for a, b in ranges) >= HASH_FIRST and _hash(use.region, ranges) == known.name
+    return True
+
+
+def _hash(region: Region, ranges: list[Interval]) -> str:
+    digest = xxhash.xxh3_128()
+    for piece in regions.pieces(region, ranges):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def _looker(region: Region, ranges: list[Interval]) -> Any:
+    return lambda: regions.pieces(region, ranges)
+
+
+def _described(use: Use, nbytes: int) -> tuple[str, tuple[int, ...]]:
+    view = use.views[0]
+    code = CODES.get(view.dtype.removeprefix("torch."), "U8")
+    count = nbytes // WIDTHS[code]
+    if nbytes % WIDTHS[code]:
+        return "U8", (nbytes,)
+    shape = tuple(view.shape)
+    elements = 1
+    for size in shape:
+        elements *= size
+    return code, shape if elements == count else (count,)
+
+
+def _copied(region: Region, ranges: list[Interval], nbytes: int, memory: Memory) -> memoryview:
+    if nbytes < SMALL or region.device != "cpu":
+        return memoryview(b"".join(regions.pieces(region, ranges)))
+    buffer = memory.staging.take(nbytes)
+    target = regions.address_of(buffer)
+    for low, high in ranges:
+        ctypes.memmove(target, region.address + low, high - low)  # releases the GIL
+        target += high - low
+    return memoryview(buffer)
+
+
+def give_back(snapshot: Snapshot, memory: Memory) -> None:
+    """Staging buffers are free again."""
+    for blob in snapshot.blobs:
+        data, blob.data = blob.data, None
+        if data is not None and blob.nbytes >= SMALL and not data.readonly:
+            buffer = data.obj
+            data.release()
+            memory.staging.give(buffer)

@@ -1,0 +1,93 @@
+"""Snapshots as bytes: the graph as JSON, exact; bulk data apart, by name."""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from flor.errors import Damaged, NewerFormat
+from flor.state.snapshot import Blob, Node, Ref, Refusal, Slot, Snapshot
+
+VERSION = 1
+_LIMIT = 1 << 4096
+
+
+def encode(snapshot: Snapshot) -> tuple[bytes, list[Blob]]:
+    """The graph, and the blobs that it names; those without data are stored already."""
+    snapshot.digest()
+    graph = {
+        "version": VERSION,
+        "roots": _scopes(snapshot.roots),
+        "world": _scopes({"world": snapshot.world})["world"],
+        "optional": snapshot.optional,
+        "unkept": snapshot.unkept,
+        "refusals": [[r.path, r.type, r.reason] for r in snapshot.refusals],
+        "nodes": [_node(node) for node in snapshot.nodes],
+        "blobs": [[blob.name, blob.nbytes, blob.dtype, list(blob.shape)] for blob in snapshot.blobs],
+    }
+    text = json.dumps(graph, separators=(",", ":"), allow_nan=False)
+    unique = {blob.name: blob for blob in sorted(snapshot.blobs, key=lambda blob: blob.data is not None)}
+    return text.encode("ascii"), list(unique.values())
+
+
+def decode(graph: bytes, fetch: Callable[[str], memoryview]) -> Snapshot:
+    """The snapshot again; bulk data is fetched when it is needed."""
+    try:
+        read = json.loads(graph)
+        if read["version"] > VERSION:
+            raise NewerFormat("the checkpoint was written by a later version of flor", todo="Upgrade flor.")
+        return _snapshot(read, fetch)
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise Damaged(f"the graph of a checkpoint cannot be read: {error}", todo="`flor fsck` tells more.") from error
+
+
+def _snapshot(read: dict[str, Any], fetch: Callable[[str], memoryview]) -> Snapshot:
+    snapshot = Snapshot(fetch=fetch)
+    snapshot.roots = {scope: {n: _unslot(s) for n, s in names.items()} for scope, names in read["roots"].items()}
+    snapshot.world = {name: _unslot(slot) for name, slot in read["world"].items()}
+    snapshot.optional, snapshot.unkept = read["optional"], read["unkept"]
+    snapshot.refusals = [Refusal(*refusal) for refusal in read["refusals"]]
+    snapshot.nodes = [_unnode(node) for node in read["nodes"]]
+    snapshot.blobs = [Blob(n, dtype, tuple(shape), None, name) for name, n, dtype, shape in read["blobs"]]
+    return snapshot
+
+
+def _scopes(roots: dict[str, dict[str, Slot]]) -> dict[str, dict[str, Any]]:
+    return {scope: {name: _slot(slot) for name, slot in names.items()} for scope, names in roots.items()}
+
+
+def _node(node: Node) -> list[Any]:
+    attrs = {name: _slot(slot) for name, slot in node.attrs.items()}
+    return [node.kind, node.cls, node.meta, [_slot(slot) for slot in node.items], attrs, node.blob]
+
+
+def _unnode(read: list[Any]) -> Node:
+    kind, cls, meta, items, attrs, blob = read
+    slots = {name: _unslot(slot) for name, slot in attrs.items()}
+    return Node(kind, cls, meta, [_unslot(slot) for slot in items], slots, blob)
+
+
+def _slot(slot: Slot) -> Any:
+    """Plain JSON where that is exact: a list is a reference, an object one of the special atoms."""
+    kind = type(slot)
+    if kind is Ref:
+        return [int(slot)]
+    if kind is float and (slot != slot or slot in (float("inf"), float("-inf"))):
+        return {"f": struct.pack("<d", slot).hex()}
+    if kind is int and not -_LIMIT < slot < _LIMIT:
+        return {"i": hex(slot)}
+    return {"b": base64.b64encode(slot).decode()} if kind is bytes else slot
+
+
+def _unslot(read: Any) -> Slot:
+    if type(read) is list:
+        return Ref(read[0])
+    if type(read) is not dict:
+        return read
+    (code, text), *_ = read.items()
+    if code == "f":
+        return struct.unpack("<d", bytes.fromhex(text))[0]
+    return int(text, 16) if code == "i" else base64.b64decode(text)

@@ -1,0 +1,109 @@
+"""Whether two snapshots are the same graph."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+from flor.state.snapshot import Node, Ref, Slot, Snapshot
+
+NOT_COMPARED = frozenset({"inert", "refused", "module", "memmap", "weakref"})
+
+
+class Pairing:
+    """Two graphs walked side by side; a node of one may stand for one node of the other only."""
+
+    def __init__(self, one: Snapshot, other: Snapshot) -> None:
+        self.one, self.other = one, other
+        self._there: dict[int, int] = {}
+        self._back: dict[int, int] = {}
+        self._seen: set[tuple[int, int]] = set()
+        self._queue: deque[tuple[int, int, str]] = deque()
+
+    def walk(self, one: Slot, other: Slot, path: str) -> Iterator[tuple[str, str]]:
+        """Each difference below two slots: where, and what."""
+        yield from self._slots(one, other, path)
+        while self._queue:
+            a, b, where = self._queue.popleft()
+            yield from self._nodes(self.one.nodes[a], self.other.nodes[b], where)
+
+    def _slots(self, one: Slot, other: Slot, path: str) -> Iterator[tuple[str, str]]:
+        if type(one) is Ref and type(other) is Ref:
+            yield from self._refs(int(one), int(other), path)
+        elif type(one) is Ref or type(other) is Ref or not same_atom(one, other):
+            yield path, f"{self._show(one, self.one)} was recorded, now {self._show(other, self.other)}"
+
+    def _refs(self, a: int, b: int, path: str) -> Iterator[tuple[str, str]]:
+        if (a, b) in self._seen:
+            return
+        self._seen.add((a, b))
+        if _has_identity(self.one.nodes[a]) and (self._there.setdefault(a, b) != b or self._back.setdefault(b, a) != a):
+            yield path, "it is no longer the same object under each of its names"
+            return
+        self._queue.append((a, b, path))
+
+    def _nodes(self, one: Node, other: Node, path: str) -> Iterator[tuple[str, str]]:
+        if one.kind in NOT_COMPARED and other.kind in NOT_COMPARED:
+            return
+        told = self._facts(one, other)
+        if told:
+            yield path, told
+            return
+        labels = one.slots()
+        for (label, mine), (_, yours) in zip(labels, _aligned(one, other), strict=True):
+            yield from self._slots(mine, yours, path + label)
+
+    def _facts(self, one: Node, other: Node) -> str:
+        if (one.kind, one.cls) != (other.kind, other.cls):
+            return f"a {_class(one)} was recorded, now a {_class(other)}"
+        if len(one.items) != len(other.items):
+            unit = 2 if one.kind == "dict" else 1
+            return f"{len(one.items) // unit} elements were recorded, now {len(other.items) // unit}"
+        if one.attrs.keys() != other.attrs.keys():
+            names = ", ".join(sorted(one.attrs.keys() ^ other.attrs.keys()))
+            return f"its attributes differ: {names}"
+        if _compared(one) != _compared(other):
+            return f"{_facts_text(one.meta)} was recorded, now {_facts_text(other.meta)}"
+        return self._bulk(one, other)
+
+    def _bulk(self, one: Node, other: Node) -> str:
+        a = "" if one.blob is None else self.one.blobs[one.blob].name
+        b = "" if other.blob is None else self.other.blobs[other.blob].name
+        return "" if a == b else "its content differs"
+
+    @staticmethod
+    def _show(slot: Slot, snapshot: Snapshot) -> str:
+        return f"a {_class(snapshot.nodes[slot])}" if type(slot) is Ref else _short(repr(slot))
+
+
+def same_atom(one: Slot, other: Slot) -> bool:
+    """Equal and of one type; NaN equals NaN, and zero is not minus zero."""
+    return type(one) is type(other) and (one == other or one != one) and repr(one) == repr(other)
+
+
+def _has_identity(node: Node) -> bool:
+    return node.kind not in ("tuple", "frozenset", "text", "bytes", "method", "builtin", "dtype", "reduced")
+
+
+def _aligned(one: Node, other: Node) -> Iterator[tuple[str, Slot]]:
+    if list(one.attrs) == list(other.attrs):
+        return other.slots()
+    ordered = Node(other.kind, other.cls, other.meta, other.items, {name: other.attrs[name] for name in one.attrs})
+    return ordered.slots()
+
+
+def _compared(node: Node) -> Any:
+    return None if node.kind in ("set", "frozenset") else node.meta
+
+
+def _class(node: Node) -> str:
+    return node.cls.rpartition(":")[2] or node.kind
+
+
+def _facts_text(meta: Any) -> str:
+    return _short(str(meta))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,93 @@
+"""Dicts, ordered and default ones, counters, and what is derived from them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from flor.state import attributes
+from flor.state.handler import MISSING, Handler, Load, Walk, class_slot
+from flor.state.handlers.shells import attribute_values, new_shell
+from flor.state.names import type_name
+from flor.state.snapshot import ATOMS, Node, Ref, Slot
+
+FACTORY = "default_factory"
+
+
+def _native(obj: Any) -> Any:
+    """The class whose methods reach the true contents: an OrderedDict has an order of its own."""
+    return OrderedDict if isinstance(obj, OrderedDict) else dict
+
+
+class DictHandler(Handler):
+    """Dicts, in order; keys may be objects that are hashed by identity, as in an optimizer's state."""
+
+    kind = "dict"
+    rank = 2
+
+    def save(self, obj: Any, walk: Walk) -> Node:
+        """Keys and values by turns."""
+        node = Node(self.kind, type_name(obj))
+        slot, items = walk.slot, node.items
+        for key, value in list(_native(obj).items(obj)):
+            items.append(key if type(key) in ATOMS else slot(key))
+            items.append(slot(value))
+        if type(obj) is not dict:
+            self._save_rest(node, obj, walk)
+        return node
+
+    def _save_rest(self, node: Node, obj: Any, walk: Walk) -> None:
+        node.meta = {"own": True} if attributes.namespace(obj) is obj else None
+        node.attrs = {name: walk.slot(value) for name, value in attributes.read(obj).items()}
+        node.attrs.update(class_slot(type(obj), walk))
+        if isinstance(obj, defaultdict):
+            node.attrs[FACTORY] = walk.slot(vars(defaultdict)[FACTORY].__get__(obj))
+
+    def pairs(self, node: Node, live: Any) -> Iterator[tuple[Slot, Any]]:
+        """By key where the key is plain; keys that are objects are paired in order, with their values."""
+        present = list(_native(live).items(live))
+        plain = {(type(key), key): value for key, value in present if type(key) in ATOMS}
+        others = iter([(key, value) for key, value in present if type(key) not in ATOMS])
+        for key, value in zip(node.items[::2], node.items[1::2], strict=True):
+            if type(key) is Ref:
+                live_key, live_value = next(others, (MISSING, MISSING))
+                if live_key is not MISSING:
+                    yield key, live_key
+                    yield value, live_value
+            elif (type(key), key) in plain:
+                yield value, plain[(type(key), key)]
+        if node.attrs:
+            yield from attributes.pairs(node.attrs, live)
+            if FACTORY in node.attrs and isinstance(live, defaultdict):
+                yield node.attrs[FACTORY], live.default_factory
+
+    def make(self, node: Node, live: Any, load: Load) -> Any:
+        """The live dict or an empty one."""
+        return new_shell(node, load) if live is MISSING else live
+
+    def fill(self, node: Node, obj: Any, load: Load) -> None:
+        """Rewritten in saved order, unless it holds these very objects already."""
+        wanted = [(load(k), load(v)) for k, v in zip(node.items[::2], node.items[1::2], strict=True)]
+        native = _native(obj)
+        if not _same(list(native.items(obj)), wanted):
+            native.clear(obj)
+            for key, value in wanted:
+                native.__setitem__(obj, key, value)
+        if type(obj) is not dict:
+            self._fill_rest(node, obj, load)
+
+    def _fill_rest(self, node: Node, obj: Any, load: Load) -> None:
+        values = attribute_values(node, load)
+        if isinstance(obj, defaultdict):
+            obj.default_factory = values.pop(FACTORY, None)
+        if node.meta:
+            object.__setattr__(obj, "__dict__", obj)
+        attributes.write(obj, values)
+
+
+def _same(present: list[tuple[Any, Any]], wanted: list[tuple[Any, Any]]) -> bool:
+    if len(present) != len(wanted):
+        return False
+    both = zip(present, wanted, strict=True)
+    return all((k is q or (type(k) is str and type(q) is str and k == q)) and v is w for (k, v), (q, w) in both)

@@ -1,0 +1,37 @@
+"""Objects of classes made in python: `__dict__` and `__slots__`. Modules, optimizers and schedulers are such."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from flor.state import attributes
+from flor.state.handler import MISSING, Handler, Load, Walk, class_slot
+from flor.state.handlers.shells import attribute_values, new_shell
+from flor.state.names import type_name
+from flor.state.snapshot import Node, Slot
+
+
+class ObjectHandler(Handler):
+    """Any object whose attributes are all its state."""
+
+    kind = "object"
+
+    def save(self, obj: Any, walk: Walk) -> Node:
+        """Its attributes, past properties and `__getattr__`."""
+        slot = walk.slot
+        attrs = {name: slot(value) for name, value in attributes.read(obj).items()}
+        attrs.update(class_slot(type(obj), walk))
+        return Node(self.kind, type_name(obj), None, [], attrs)
+
+    def pairs(self, node: Node, live: Any) -> Iterator[tuple[Slot, Any]]:
+        """By attribute name."""
+        return attributes.pairs(node.attrs, live)
+
+    def make(self, node: Node, live: Any, load: Load) -> Any:
+        """The live object, or one whose `__init__` did not run."""
+        return new_shell(node, load) if live is MISSING else live
+
+    def fill(self, node: Node, obj: Any, load: Load) -> None:
+        """All attributes, in the saved order."""
+        attributes.write(obj, attribute_values(node, load))

@@ -1,0 +1,118 @@
+"""Objects of C code by the pieces they themselves give for pickling; nothing is ever pickled whole.
+
+The pieces are walked like everything else, so that what they share with the rest stays shared.
+"""
+
+from __future__ import annotations
+
+import copyreg
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from flor.state.handler import MISSING, Handler, Load, Refused, Walk, class_slot
+from flor.state.names import lookup, type_name
+from flor.state.snapshot import Node, Slot
+
+
+class Pieces(NamedTuple):
+    """What `__reduce_ex__` gives, with nothing left out."""
+
+    make: Any
+    args: tuple[Any, ...]
+    state: Any
+    items: list[Any]
+    pairs: list[tuple[Any, Any]]
+
+
+def pieces(obj: Any) -> Pieces | str:
+    """An object's pieces, or the global name it goes by."""
+    known = copyreg.dispatch_table.get(type(obj))
+    try:
+        found = known(obj) if known is not None else obj.__reduce_ex__(4)
+    except Exception as error:
+        raise Refused(f"it cannot be taken apart: {error}") from None
+    if isinstance(found, str):
+        return found
+    make, args, state, items, pairs = (*found, None, None, None)[:5]
+    return Pieces(make, args, state, list(items or ()), list(pairs or ()))
+
+
+class ReducedHandler(Handler):
+    """Iterators, dates, numbers, paths, patterns, and whatever else can be taken apart: made anew."""
+
+    kind = "reduced"
+    rank = 3
+
+    def save(self, obj: Any, walk: Walk) -> Node:
+        """The pieces as children: maker, arguments, state, elements."""
+        found = pieces(obj)
+        if isinstance(found, str):
+            return Node(self.kind, type_name(obj), {"global": _global(obj, found)})
+        if found.make is copyreg._reconstructor:  # type: ignore[attr-defined]
+            raise Refused("it can only be taken apart by the oldest protocol")
+        meta = {"args": len(found.args), "items": len(found.items), "pairs": len(found.pairs)}
+        node = Node(self.kind, type_name(obj), meta, [walk.slot(part) for part in _flat(found)])
+        node.attrs = class_slot(type(obj), walk)
+        return node
+
+    def pairs(self, node: Node, live: Any) -> Iterator[tuple[Slot, Any]]:
+        """The live object's own pieces, in the same order."""
+        try:
+            found = pieces(live)
+        except Refused:
+            return
+        if not isinstance(found, str) and len(found.args) == (node.meta or {}).get("args"):
+            yield from zip(node.items, _flat(found), strict=False)
+
+    def needs(self, node: Node) -> Iterable[Slot]:
+        """The maker and its arguments."""
+        return [*node.items[: 1 + node.meta.get("args", 0)], *super().needs(node)]
+
+    def lacking(self, node: Node) -> str:
+        """A name must still exist."""
+        name = node.meta.get("global")
+        return "" if name is None or lookup(name, load=True) is not None else f"this process has no {name}"
+
+    def make(self, node: Node, live: Any, load: Load) -> Any:
+        """Always new: the matcher keeps a live one that is equal by itself."""
+        if live is not MISSING:
+            return live
+        if "global" in node.meta:
+            return lookup(node.meta["global"])
+        maker, *args = (load(slot) for slot in node.items[: 1 + node.meta["args"]])
+        return maker(*args)
+
+    def fill(self, node: Node, obj: Any, load: Load) -> None:
+        """State and elements, as unpickling would put them."""
+        if "global" in node.meta:
+            return
+        start = 1 + node.meta["args"]
+        state, *rest = (load(slot) for slot in node.items[start:])
+        items, pairs = rest[: node.meta["items"]], rest[node.meta["items"] :]
+        if items:
+            obj.extend(items)
+        for key, value in zip(pairs[::2], pairs[1::2], strict=True):
+            obj[key] = value
+        if state is not None:
+            set_state(obj, state)
+
+
+def set_state(obj: Any, state: Any) -> None:
+    """Give an object its state as unpickling does."""
+    if hasattr(obj, "__setstate__"):
+        obj.__setstate__(state)
+        return
+    own, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
+    obj.__dict__.update(own or {})
+    for name, value in (slots or {}).items():
+        setattr(obj, name, value)
+
+
+def _flat(found: Pieces) -> list[Any]:
+    pairs = [part for pair in found.pairs for part in pair]
+    return [found.make, *found.args, found.state, *found.items, *pairs]
+
+
+def _global(obj: Any, name: str) -> str:
+    module = getattr(obj, "__module__", None) or type(obj).__module__
+    return f"{module}:{name}"

@@ -1,0 +1,97 @@
+"""Sets and frozen sets; their elements are saved in an order that does not depend on the process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from flor.state import attributes
+from flor.state.handler import MISSING, Handler, Load, Walk, class_slot
+from flor.state.handlers.shells import attribute_values, new_shell
+from flor.state.names import type_name
+from flor.state.snapshot import ATOMS, Node, Slot
+
+
+def canonical(elements: Iterable[Any]) -> list[Any]:
+    """The elements ordered by what they are, as far as that shows without calling their methods."""
+    return sorted(elements, key=order_key)
+
+
+def order_key(value: Any, depth: int = 3) -> tuple[str, str]:
+    """A sort key free of addresses and hashes."""
+    kind = type(value)
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    if kind in ATOMS or kind in (bytes, complex):
+        return name, repr(value)
+    if depth and kind in (tuple, frozenset):
+        keys = [order_key(element, depth - 1) for element in kind.__iter__(value)]
+        return name, repr(keys if kind is tuple else sorted(keys))
+    own = attributes.read(value) if depth and attributes.namespace(value) is not None else {}
+    return name, repr(sorted((key, order_key(own[key], 0)) for key in own))
+
+
+class SetHandler(Handler):
+    """Mutable sets, rewritten in place."""
+
+    kind = "set"
+    rank = 2
+    native: type = set
+
+    def save(self, obj: Any, walk: Walk) -> Node:
+        """The elements in canonical order; the order of iteration beside it, where it can be told."""
+        found = list(self.native.__iter__(obj))  # type: ignore[attr-defined]
+        ordered = canonical(found)
+        node = Node(self.kind, type_name(obj))
+        node.items = [walk.slot(element) for element in ordered]
+        place = {id(element): position for position, element in enumerate(ordered)}
+        node.meta = [place[id(element)] for element in found]
+        if type(obj) is not self.native:
+            node.attrs = {name: walk.slot(value) for name, value in attributes.read(obj).items()}
+            node.attrs.update(class_slot(type(obj), walk))
+        return node
+
+    def pairs(self, node: Node, live: Any) -> Iterator[tuple[Slot, Any]]:
+        """By canonical order."""
+        yield from zip(node.items, canonical(self.native.__iter__(live)), strict=False)  # type: ignore[attr-defined]
+        if node.attrs:
+            yield from attributes.pairs(node.attrs, live)
+
+    def make(self, node: Node, live: Any, load: Load) -> Any:
+        """The live set or an empty one."""
+        return new_shell(node, load) if live is MISSING else live
+
+    def fill(self, node: Node, obj: Any, load: Load) -> None:
+        """Added in the order of iteration, which the same hashes then mostly give again."""
+        set.clear(obj)
+        set.update(obj, self.elements(node, load))
+        if type(obj) is not set:
+            attributes.write(obj, attribute_values(node, load))
+
+    @staticmethod
+    def elements(node: Node, load: Load) -> list[Any]:
+        """The elements in the saved order of iteration."""
+        return [load(node.items[position]) for position in node.meta]
+
+
+class FrozenSetHandler(SetHandler):
+    """Frozen sets: the live one if it has the same elements, else a new one."""
+
+    kind = "frozenset"
+    native = frozenset
+
+    def needs(self, node: Node) -> Iterable[Slot]:
+        """All elements."""
+        return [*node.items, *super().needs(node)]
+
+    def make(self, node: Node, live: Any, load: Load) -> Any:
+        """Complete at once, since it cannot be filled."""
+        elements = self.elements(node, load)
+        if live is not MISSING and {id(e) for e in elements} == {id(e) for e in frozenset.__iter__(live)}:
+            return live
+        cls = load(node.attrs["__class__"]) if "__class__" in node.attrs else frozenset
+        return frozenset.__new__(cls, elements)
+
+    def fill(self, node: Node, obj: Any, load: Load) -> None:
+        """Only a derived class has something left to fill."""
+        if type(obj) is not frozenset:
+            attributes.write(obj, attribute_values(node, load))

@@ -1,0 +1,36 @@
+"""New and empty objects of a saved class, made past `__init__`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flor.errors import RestoreMismatch
+from flor.state.handler import Load
+from flor.state.made import native_ancestor
+from flor.state.names import resolve
+from flor.state.snapshot import Node
+
+
+def class_of(node: Node, load: Load) -> Any:
+    """The class of a saved object in this process."""
+    if "__class__" in node.attrs:
+        return load(node.attrs["__class__"])
+    return resolve(node.cls, load.where(node))
+
+
+def new_shell(node: Node, load: Load) -> Any:
+    """An instance whose `__init__` did not run."""
+    cls = class_of(node, load)
+    try:
+        return native_ancestor(cls).__new__(cls)  # type: ignore[call-overload]
+    except TypeError as error:
+        raise RestoreMismatch(
+            f"no new {node.cls} can be made: {error}",
+            where=load.where(node),
+            todo="The class may have changed since the run was recorded.",
+        ) from error
+
+
+def attribute_values(node: Node, load: Load) -> dict[str, Any]:
+    """The saved attributes as live objects."""
+    return {name: load(slot) for name, slot in node.attrs.items() if name != "__class__"}

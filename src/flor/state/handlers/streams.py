@@ -1,0 +1,126 @@
+"""Random number generators of python, numpy and torch; filled last of all."""
+
+from __future__ import annotations
+
+import random
+from array import array
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from flor.state import attributes, loaded
+from flor.state.handler import MISSING, Handler, Load, Walk, class_slot
+from flor.state.handlers.shells import attribute_values, class_of, new_shell
+from flor.state.names import type_name
+from flor.state.regions import view
+from flor.state.snapshot import Node, Slot
+
+LAST = 9
+
+
+class PythonRandomHandler(Handler):
+    """random.Random and what is derived from it."""
+
+    kind = "random"
+    rank = LAST
+
+    def save(self, obj: Any, walk: Walk) -> Node:
+        """The words of the twister, and attributes."""
+        version, words, gauss = random.Random.getstate(obj)
+        node = Node(self.kind, type_name(obj), {"version": version}, [gauss])
+        node.blob = walk.blob(array("I", words).tobytes())
+        own = attributes.read(obj)
+        own.pop("gauss_next", None)
+        node.attrs = {name: walk.slot(value) for name, value in own.items()} | class_slot(type(obj), walk)
+        return node
+
+    def pairs(self, node: Node, live: Any) -> Iterator[tuple[Slot, Any]]:
+        """Attributes only."""
+        return attributes.pairs(node.attrs, live)
+
+    def make(self, node: Node, live: Any, load: Load) -> Any:
+        """The live generator or a new one."""
+        return new_shell(node, load) if live is MISSING else live
+
+    def fill(self, node: Node, obj: Any, load: Load) -> None:
+        """The saved words."""
+        attributes.write(obj, attribute_values(node, load) | {"gauss_next": node.items[0]})
+        words = array("I")
+        words.frombytes(load.data(node) or b"")
+        random.Random.setstate(obj, (node.meta["version"], tuple(words), node.items[0]))
+
+
+class TorchGeneratorHandler(Handler):
+    """torch.Generator of any device."""
+
+    kind = "torch-generator"
+    rank = LAST
+
+    def save(self, obj: Any, walk: Walk) -> Node:
+        """Its state as bytes."""
+        state = obj.get_state()
+        node = Node(self.kind, type_name(obj), {"device": str(obj.device)})
+        node.blob = walk.blob(bytes(view(state.data_ptr(), state.numel())))
+        return node
+
+    def accepts(self, node: Node, live: Any) -> bool:
+        """Of the same device."""
+        return super().accepts(node, live) and str(live.device) == node.meta["device"]
+
+    def make(self, node: Node, live: Any, load: Load) -> Any:
+        """The live generator or a new one."""
+        return loaded.torch().Generator(node.meta["device"]) if live is MISSING else live
+
+    def fill(self, node: Node, obj: Any, load: Load) -> None:
+        """The saved state."""
+        torch = loaded.torch()
+        obj.set_state(torch.frombuffer(bytearray(load.data(node) or b""), dtype=torch.uint8))
+
+
+class NumpyRandomHandler(Handler):
+    """RandomState and the bit generators: both give and take a dict."""
+
+    kind = "numpy-random"
+    rank = LAST
+
+    def save(self, obj: Any, walk: Walk) -> Node:
+        """The dict, walked."""
+        return Node(self.kind, type_name(obj), None, [walk.slot(_state(obj))])
+
+    def make(self, node: Node, live: Any, load: Load) -> Any:
+        """The live generator or a new one of its class."""
+        return class_of(node, load)() if live is MISSING else live
+
+    def fill(self, node: Node, obj: Any, load: Load) -> None:
+        """The saved dict."""
+        state = load(node.items[0])
+        if hasattr(obj, "set_state"):
+            obj.set_state(state)
+        else:
+            obj.state = state
+
+
+def _state(obj: Any) -> Any:
+    return obj.get_state(legacy=False) if hasattr(obj, "get_state") else obj.state
+
+
+class NumpyGeneratorHandler(Handler):
+    """numpy.random.Generator: a face of its bit generator."""
+
+    kind = "numpy-generator"
+
+    def save(self, obj: Any, walk: Walk) -> Node:
+        """The bit generator."""
+        return Node(self.kind, type_name(obj), None, [walk.slot(obj.bit_generator)])
+
+    def pairs(self, node: Node, live: Any) -> Iterator[tuple[Slot, Any]]:
+        """The bit generator."""
+        yield node.items[0], live.bit_generator
+
+    def needs(self, node: Node) -> Iterable[Slot]:
+        """The bit generator."""
+        return node.items
+
+    def make(self, node: Node, live: Any, load: Load) -> Any:
+        """The live one if it draws from the restored bit generator."""
+        bits = load(node.items[0])
+        return live if live is not MISSING and live.bit_generator is bits else loaded.numpy().random.Generator(bits)

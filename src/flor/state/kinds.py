@@ -1,0 +1,176 @@
+"""Which handler an object of a given class has."""
+
+from __future__ import annotations
+
+import enum
+import types
+import weakref
+from array import array
+from collections import deque
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from flor.state import loaded
+from flor.state.handler import Handler
+from flor.state.handlers.arrays import ArrayHandler, ObjectArrayHandler
+from flor.state.handlers.buffers import BufferHandler, BytesHandler, TextHandler
+from flor.state.handlers.classes import ClassHandler, EnumHandler, ModuleHandler
+from flor.state.handlers.dtypes import DtypeHandler
+from flor.state.handlers.functions import BuiltinHandler, CellHandler, FunctionHandler, MethodHandler
+from flor.state.handlers.generators import GeneratorHandler, SharedHandler
+from flor.state.handlers.handles import InertHandler, RefusedHandler
+from flor.state.handlers.loader_iterators import LoaderIteratorHandler
+from flor.state.handlers.mappings import DictHandler
+from flor.state.handlers.memmaps import MemmapHandler
+from flor.state.handlers.memory import MemoryHandler
+from flor.state.handlers.objects import ObjectHandler
+from flor.state.handlers.reduced import ReducedHandler
+from flor.state.handlers.sequences import DequeHandler, ListHandler
+from flor.state.handlers.sets import FrozenSetHandler, SetHandler
+from flor.state.handlers.sparse import SparseHandler
+from flor.state.handlers.streams import (
+    NumpyGeneratorHandler,
+    NumpyRandomHandler,
+    PythonRandomHandler,
+    TorchGeneratorHandler,
+)
+from flor.state.handlers.tensors import TensorHandler
+from flor.state.handlers.tuples import TupleHandler
+from flor.state.handlers.weak import WeakHandler
+from flor.state.inert import inert_reason, shared_reason
+from flor.state.made import native_ancestor
+
+HANDLERS: dict[str, Handler] = {
+    handler.kind: handler
+    for handler in (
+        ArrayHandler(),
+        BufferHandler(),
+        BuiltinHandler(),
+        BytesHandler(),
+        CellHandler(),
+        ClassHandler(),
+        DequeHandler(),
+        DictHandler(),
+        DtypeHandler(),
+        EnumHandler(),
+        FrozenSetHandler(),
+        FunctionHandler(),
+        GeneratorHandler(),
+        InertHandler(),
+        ListHandler(),
+        LoaderIteratorHandler(),
+        MemmapHandler(),
+        MemoryHandler(),
+        MethodHandler(),
+        ModuleHandler(),
+        NumpyGeneratorHandler(),
+        NumpyRandomHandler(),
+        ObjectArrayHandler(),
+        ObjectHandler(),
+        PythonRandomHandler(),
+        ReducedHandler(),
+        RefusedHandler(),
+        SetHandler(),
+        SharedHandler(),
+        SparseHandler(),
+        TensorHandler(),
+        TextHandler(),
+        TorchGeneratorHandler(),
+        TupleHandler(),
+        WeakHandler(),
+    )
+}
+
+_EXACT: dict[type, str] = {
+    str: "text",
+    bytes: "bytes",
+    tuple: "tuple",
+    list: "list",
+    dict: "dict",
+    set: "set",
+    frozenset: "frozenset",
+    types.FunctionType: "function",
+    types.MethodType: "method",
+    types.BuiltinFunctionType: "builtin",
+    types.MethodWrapperType: "builtin",
+    types.CellType: "cell",
+    types.GeneratorType: "generator",
+    types.CoroutineType: "generator",
+    types.AsyncGeneratorType: "generator",
+    weakref.ref: "weakref",
+}
+
+_NATIVE: dict[type, str] = {
+    list: "list",
+    dict: "dict",
+    set: "set",
+    frozenset: "frozenset",
+    tuple: "tuple",
+    deque: "deque",
+    array: "buffer",
+    bytearray: "buffer",
+    object: "object",
+}
+"""What a class is at bottom: the nearest ancestor of C code."""
+
+_BY_PIECES = ("PIL.", "datetime.", "fractions.", "decimal.", "pathlib.", "uuid.", "zoneinfo.", "ipaddress.")
+"""Python-made classes that are better taken apart by their own rules than walked."""
+
+
+def choose(cls: type, project: Callable[[str], bool]) -> str:
+    """The kind of a class's objects."""
+    if cls in _EXACT:
+        return _EXACT[cls]
+    for rule in (_code, _library):
+        kind = rule(cls)
+        if kind:
+            return kind
+    if inert_reason(cls, project):
+        return "inert"
+    if shared_reason(cls):
+        return "shared"
+    return _by_layout(cls)
+
+
+def _code(cls: type) -> str:
+    if issubclass(cls, type):
+        return "class"
+    if issubclass(cls, types.ModuleType):
+        return "module"
+    if isinstance(cls, enum.EnumMeta):
+        return "enum"
+    return "random" if issubclass(cls, Random) and "SystemRandom" not in {c.__name__ for c in cls.__mro__} else ""
+
+
+def _library(cls: type) -> str:
+    torch, numpy = loaded.torch(), loaded.numpy()
+    rules: list[tuple[Any, str]] = []
+    if torch is not None:
+        rules += [(torch.Tensor, "tensor"), (torch.Generator, "torch-generator")]
+        rules += [(loaded.attribute("torch.utils.data.dataloader", "_BaseDataLoaderIter"), "loader-iterator")]
+    if numpy is not None:
+        rules += [(numpy.memmap, "memmap"), (numpy.dtype, "dtype"), (numpy.random.Generator, "numpy-generator")]
+        rules += [(numpy.random.RandomState, "numpy-random"), (numpy.random.BitGenerator, "numpy-random")]
+        rules += [(numpy.ndarray, "array" if cls is numpy.ndarray else "reduced")]
+    return next((kind for known, kind in rules if known is not None and issubclass(cls, known)), "")
+
+
+def _by_layout(cls: type) -> str:
+    native = native_ancestor(cls)
+    if native.__module__ == "collections" and native.__name__ in ("OrderedDict", "defaultdict"):
+        return "dict"
+    if native is object and f"{cls.__module__}.".startswith(_BY_PIECES):
+        return "reduced"
+    return _NATIVE.get(native, "reduced")
+
+
+def refine(kind: str, obj: Any) -> str:
+    """The kind of one object where its class does not settle it."""
+    if kind == "tensor" and obj.layout is not loaded.torch().strided:
+        return "sparse"
+    if kind == "array" and obj.dtype.kind == "O":
+        return "object-array"
+    if kind == "dict" and type(obj) is dict and "__builtins__" in obj and "__name__" in obj:
+        return "inert"
+    return kind

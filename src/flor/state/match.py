@@ -1,0 +1,102 @@
+"""Saved nodes paired with live objects at the same places; nothing is changed here."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any
+
+from flor.state import closure, loaded
+from flor.state.capture import capture_one
+from flor.state.equal import Pairing
+from flor.state.handlers.loader_iterators import LoaderIteratorHandler
+from flor.state.kinds import HANDLERS, choose, refine
+from flor.state.snapshot import Ref, Slot, Snapshot
+from flor.state.world import world
+
+
+class Matching:
+    """Each saved node has at most one live object, each live object at most one node; the first meeting decides."""
+
+    def __init__(self, snapshot: Snapshot, project: Callable[[str], bool]) -> None:
+        self.snapshot, self.project = snapshot, project
+        self.live: dict[int, Any] = {}
+        self._kinds: dict[type, str] = {}
+        self._claimed: dict[Hashable, int] = {}
+        self._queue: deque[tuple[Slot, Any]] = deque()
+        self._alive: list[Any] = []  # pieces made on the way must keep their ids
+
+    def run(self, scopes: Mapping[str, Mapping[str, Any]]) -> dict[int, Any]:
+        """The live object of every node that has one."""
+        present = world()
+        self._offer((slot, present[name]) for name, slot in self.snapshot.world.items() if name in present)
+        for scope, names in self.snapshot.roots.items():
+            here = scopes.get(scope, {})
+            self._offer((slot, here[name]) for name, slot in names.items() if name in here)
+        self._drain()
+        if closure.SCOPE in self.snapshot.roots:
+            self._find_hidden()
+        return self.live
+
+    def _offer(self, pairs: Iterable[tuple[Slot, Any]]) -> None:
+        self._queue.extend((slot, obj) for slot, obj in pairs if type(slot) is Ref)
+
+    def _drain(self) -> None:
+        while self._queue:
+            self._meet(*self._queue.popleft())
+
+    def _meet(self, slot: Ref, obj: Any) -> None:
+        number = int(slot)
+        if number in self.live:
+            return
+        node = self.snapshot.nodes[number]
+        handler = HANDLERS[node.kind]
+        if isinstance(handler, LoaderIteratorHandler) and self._kind(obj) == node.kind:
+            self._offer(handler.hints(node, obj))
+        if node.kind != "inert" and self._kind(obj) != node.kind:
+            return
+        identity = handler.identity(obj)
+        if identity in self._claimed or not handler.accepts(node, obj):
+            return
+        self._alive.append(obj)
+        if node.kind != "reduced" or self._equal(slot, obj):
+            self.live[number] = obj
+            self._claimed[identity] = number
+        self._offer(handler.pairs(node, obj))
+
+    def _kind(self, obj: Any) -> str:
+        cls = type(obj)
+        if cls.__name__ == "Region" and cls.__module__ == "flor.state.regions":
+            return "memory"
+        kind = self._kinds.get(cls)
+        if kind is None:
+            kind = self._kinds[cls] = choose(cls, self.project)
+        return refine(kind, obj)
+
+    def _find_hidden(self) -> None:
+        """Modules that no name reaches are found by the parameters that an optimizer has."""
+        if loaded.torch() is None:
+            return
+        known = {id(obj): obj for number, obj in self.live.items() if self.snapshot.nodes[number].kind == "tensor"}
+        by_object = {id(obj): number for number, obj in self.live.items()}
+        for module, held in closure.owners(known):
+            for slot in self.snapshot.roots[closure.SCOPE].values():
+                if type(slot) is Ref and by_object[id(held[0])] in self._below(slot):
+                    self._offer([(slot, module)])
+        self._drain()
+
+    def _below(self, slot: Ref) -> set[int]:
+        below, todo = {int(slot)}, [int(slot)]
+        while todo:
+            fresh = set(self.snapshot.nodes[todo.pop()].refs()) - below
+            below |= fresh
+            todo.extend(fresh)
+        return below
+
+    def _equal(self, slot: Ref, obj: Any) -> bool:
+        """True if the live object, taken apart, is what was saved."""
+        now = capture_one(obj, self.project)
+        if now.refusals:
+            return False
+        now.digest()
+        return next(Pairing(self.snapshot, now).walk(slot, now.roots["it"]["it"], ""), None) is None

@@ -1,0 +1,79 @@
+"""Objects by name: `module:qualname` for what a fresh process finds at the same place."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from functools import partial
+from typing import Any
+
+from flor.errors import RestoreMismatch
+
+
+def name_of(obj: Any) -> str:
+    """The `module:qualname` that an object claims for itself; nothing of the user's code runs."""
+    if isinstance(obj, type):
+        return f"{_own(obj, '__module__')}:{type.__dict__['__qualname__'].__get__(obj)}"
+    module = _own(obj, "__module__")
+    return f"{module}:{_own(obj, '__qualname__') or _own(obj, '__name__')}"
+
+
+def _own(obj: Any, name: str) -> str:
+    try:
+        read = partial(type.__getattribute__, obj) if isinstance(obj, type) else partial(object.__getattribute__, obj)
+        value = read(name)
+    except Exception:
+        return ""
+    return value if isinstance(value, str) else ""
+
+
+def type_name(obj: Any) -> str:
+    """The name of an object's class."""
+    return name_of(type(obj))
+
+
+def lookup(name: str, *, load: bool = False) -> Any:
+    """The object that has this name now, or None."""
+    module_name, _, qualname = name.partition(":")
+    module = sys.modules.get(module_name)
+    if module is None and load and module_name:
+        module = _imported(module_name)
+    found: Any = module
+    for part in qualname.split(".") if module is not None and qualname else ():
+        found = _member(found, part)
+    return found
+
+
+def _imported(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except Exception:
+        return None
+
+
+def _member(owner: Any, name: str) -> Any:
+    if isinstance(owner, type):
+        for cls in owner.__mro__:
+            if name in cls.__dict__:
+                found = cls.__dict__[name]
+                return found.__func__ if isinstance(found, staticmethod | classmethod) else found
+        return None
+    return vars(owner).get(name) if hasattr(owner, "__dict__") else None
+
+
+def is_named(obj: Any) -> bool:
+    """True if the object is what its own name leads to."""
+    name = name_of(obj)
+    return "<" not in name and not name.startswith(":") and lookup(name) is obj
+
+
+def resolve(name: str, where: str) -> Any:
+    """The object of this name, imported if need be."""
+    found = lookup(name, load=True)
+    if found is None:
+        raise RestoreMismatch(
+            f"{name.replace(':', '.')} does not exist in this process",
+            where=where,
+            todo="Was the class or function renamed since the run was recorded?",
+        )
+    return found

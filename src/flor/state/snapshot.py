@@ -1,0 +1,159 @@
+"""What a capture holds: nodes in canonical order, private copies of bulk data, and what could not be kept."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+ATOMS = frozenset({type(None), bool, int, float, str})
+"""Exact types whose values stand inline in a slot; everything else is a node."""
+
+LONG_TEXT = 4096
+"""A longer string is a node with a blob, so that it is stored once."""
+
+
+UNLABELLED = frozenset({"tensor", "array", "cell", "numpy-random", "numpy-generator", "method"})
+"""Kinds whose elements are the object itself as far as a path is concerned."""
+
+
+class Ref(int):
+    """A slot's reference to a node, by its number."""
+
+    __slots__ = ()
+
+
+Slot = Any
+"""An atom, `bytes`, or a `Ref`."""
+
+
+@dataclass(slots=True)
+class Node:
+    """One saved object: its handler, its class by name, plain facts, children, attributes, bulk data."""
+
+    kind: str
+    cls: str = ""
+    meta: Any = None
+    items: list[Slot] = field(default_factory=list)
+    attrs: dict[str, Slot] = field(default_factory=dict)
+    blob: int | None = None
+
+    def slots(self) -> Iterator[tuple[str, Slot]]:
+        """Each child with its label in a path."""
+        if self.kind == "dict":
+            yield from ((f"[{label(self.items[i])}]", self.items[i]) for i in range(0, len(self.items), 2))
+            yield from ((f"[{label(self.items[i])}]", self.items[i + 1]) for i in range(0, len(self.items), 2))
+        elif self.kind in UNLABELLED:
+            yield from (("", slot) for slot in self.items)
+        else:
+            yield from ((f"[{i}]", slot) for i, slot in enumerate(self.items))
+        yield from ((f".{name}", slot) for name, slot in self.attrs.items())
+
+    def refs(self) -> Iterator[int]:
+        """The nodes that this one refers to."""
+        yield from (slot for slot in self.items if type(slot) is Ref)
+        yield from (slot for slot in self.attrs.values() if type(slot) is Ref)
+
+
+def label(key: Slot) -> str:
+    """How a dict's key looks in a path."""
+    return f"#{int(key)}" if type(key) is Ref else repr(key)
+
+
+@dataclass(slots=True)
+class Blob:
+    """Bulk data, named by its content hash; `data` is None if the content is known to be stored already.
+
+    `dtype` is a safetensors code, `live` what must be looked at again before the name is sure.
+    """
+
+    nbytes: int
+    dtype: str = "U8"
+    shape: tuple[int, ...] = ()
+    data: memoryview | None = None
+    name: str = ""
+    live: Prediction | None = None
+
+
+@dataclass(slots=True)
+class Prediction:
+    """Live memory that is believed unchanged; `owner` keeps it allocated until it is hashed."""
+
+    key: object
+    path_node: int
+    owner: Any
+    pieces: Callable[[], Iterable[memoryview]]
+    expected: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An object that no handler can save: where it is, of what type, and why."""
+
+    path: str
+    type: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path} ({self.type}): {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rebinding:
+    """What restore leaves to its caller: names to bind and names to unbind, scope by scope."""
+
+    values: dict[str, dict[str, Any]]
+    unbind: dict[str, set[str]]
+
+
+Roots = dict[str, dict[str, Slot]]
+
+
+@dataclass
+class Snapshot:
+    """The state of some scopes at one moment, independent of the live objects it came from."""
+
+    roots: Roots = field(default_factory=dict)
+    nodes: list[Node] = field(default_factory=list)
+    blobs: list[Blob] = field(default_factory=list)
+    world: dict[str, Slot] = field(default_factory=dict)
+    optional: dict[str, list[str]] = field(default_factory=dict)
+    unkept: dict[str, dict[str, str]] = field(default_factory=dict)
+    refusals: list[Refusal] = field(default_factory=list)
+    failed_prediction: str | None = None
+    distrusted: list[Hashable] = field(default_factory=list, repr=False)
+    fetch: Callable[[str], memoryview] | None = field(default=None, repr=False)
+    on_digest: Callable[[Snapshot], None] | None = field(default=None, repr=False)
+    on_release: Callable[[Snapshot], None] | None = field(default=None, repr=False)
+    _lock: Any = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    @property
+    def usable(self) -> bool:
+        """True if nothing that is needed was refused and no prediction failed."""
+        return not self.refusals and self.failed_prediction is None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of bulk data that this snapshot holds a copy of."""
+        return sum(blob.nbytes for blob in self.blobs if blob.data is not None)
+
+    def data(self, index: int) -> memoryview | None:
+        """A blob's bytes; None if they are only known by name and there is no store to fetch from."""
+        blob = self.blobs[index]
+        if blob.data is None and self.fetch is not None:
+            blob.data = memoryview(self.fetch(blob.name)).cast("B")
+        return blob.data
+
+    def digest(self) -> None:
+        """Name each blob by its content; meant for a thread other than training's; a second call does nothing."""
+        from flor.state.digest import digest
+
+        with self._lock:
+            digest(self)
+
+    def release(self) -> None:
+        """Give the staging buffers back; the snapshot's bulk data is gone then."""
+        release, self.on_release = self.on_release, None
+        if release is not None:
+            release(self)

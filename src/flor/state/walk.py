@@ -1,0 +1,138 @@
+"""The walk over the object graph: breadth first, each object once, with an explicit queue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from flor.state.bulk import blob_from
+from flor.state.handler import Refused
+from flor.state.kinds import HANDLERS, choose, refine
+from flor.state.names import type_name
+from flor.state.regions import Region, Use
+from flor.state.snapshot import ATOMS, LONG_TEXT, Blob, Node, Ref, Slot
+
+
+class TooMany(Exception):  # noqa: N818 (a verdict, not an error)
+    """The graph has more objects than the caller is ready to pay for."""
+
+
+class Walker:
+    """One capture's walk. Numbers are given in order of discovery, which depends on the objects alone."""
+
+    def __init__(self, project: Callable[[str], bool], budget: int | None = None) -> None:
+        self.nodes: list[Node] = []
+        self.objects: list[Any] = []
+        self.blobs: list[Blob] = []
+        self.uses: dict[Any, Use] = {}
+        self.refused: list[tuple[int, str]] = []
+        self.bulk = 0
+        self._memo: dict[int, Ref] = {}
+        self._kinds: dict[type, str] = {}
+        self._modules: dict[str, bool] = {}
+        self._ask, self._budget = project, budget
+        self._later: list[Callable[[Callable[[Any], Slot]], None]] = []
+        self._views: list[Use] = []
+        self._next = 0
+
+    def project(self, module: str) -> bool:
+        """True if the module is the user's."""
+        known = self._modules.get(module)
+        if known is None:
+            known = self._modules[module] = isinstance(module, str) and bool(self._ask(module))
+        return known
+
+    def slot(self, obj: Any) -> Slot:
+        """The slot that refers to an object, which is queued if it is new."""
+        kind = type(obj)
+        if kind in ATOMS and (kind is not str or len(obj) <= LONG_TEXT):
+            return obj
+        if kind is bytes and len(obj) <= LONG_TEXT:
+            return obj
+        known = self._memo.get(id(obj))
+        return self._enqueue(id(obj), obj) if known is None else known
+
+    def _enqueue(self, key: int, obj: Any) -> Ref:
+        if self._budget is not None and len(self.objects) >= self._budget:
+            raise TooMany
+        ref = Ref(len(self.objects))
+        self.objects.append(obj)  # also keeps it alive, so that no id is used twice
+        self._memo[key] = ref
+        return ref
+
+    def region(self, region: Region, span: tuple[int, int], dtype: str, shape: list[int], version: Any) -> Ref:
+        """The slot of a memory region, which learns of one more view."""
+        use = self.uses.get(region.key)
+        if use is None:
+            node = Node("memory", "", {"nbytes": region.nbytes, "device": region.device, "torch": False})
+            use = self.uses[region.key] = Use(self._enqueue(-1 - id(region), region), node, region)
+        use.node.meta["torch"] |= hasattr(region.owner, "_cdata")
+        use.add(span, dtype, shape, version)
+        self._views.append(use)
+        self.bulk += span[1] - span[0] if len(use.views) == 1 else 0
+        return use.ref
+
+    def blob(self, data: bytes | memoryview, dtype: str = "U8") -> int:
+        """The number of a new blob."""
+        self.blobs.append(blob_from(data, dtype))
+        self.bulk += self.blobs[-1].nbytes
+        return len(self.blobs) - 1
+
+    def later(self, finish: Callable[[Callable[[Any], Slot]], None]) -> None:
+        """Call back when all is walked."""
+        self._later.append(finish)
+
+    def run(self) -> None:
+        """Save what is queued, and what that leads to."""
+        objects, nodes, save = self.objects, self.nodes, self._save
+        while self._next < len(objects):
+            nodes.append(save(objects[self._next]))
+            self._next += 1
+
+    def finish(self) -> None:
+        """Settle what waited for the end of the walk."""
+        for finish in self._later:
+            finish(self.known)
+
+    def known(self, obj: Any) -> Slot:
+        """The slot of an object that was reached, else None."""
+        return self._memo.get(id(obj))
+
+    def _save(self, obj: Any) -> Node:
+        cls = type(obj)
+        if cls is Region:
+            return self.uses[obj.key].node
+        kind = self._kinds.get(cls)
+        try:
+            if kind is None:
+                kind = self._kinds[cls] = choose(cls, self.project)
+            return HANDLERS[refine(kind, obj)].save(obj, self)
+        except Refused as refused:
+            return self._refuse(obj, str(refused))
+        except TooMany:
+            raise
+        except Exception as error:
+            return self._refuse(obj, f"saving it failed: {type(error).__name__}: {error}")
+
+    def _refuse(self, obj: Any, reason: str) -> Node:
+        self.refused.append((self._next, reason))
+        return Node("refused", type_name(obj), {"reason": reason})
+
+    def mark(self) -> tuple[int, ...]:
+        """Where the walk is now, to come back to."""
+        assert self._next == len(self.objects)
+        return len(self.objects), len(self.blobs), len(self.refused), len(self._later), len(self._views), self.bulk
+
+    def back(self, mark: tuple[int, ...]) -> None:
+        """Forget everything since the mark."""
+        objects, blobs, refused, later, views, self.bulk = mark
+        for obj in self.objects[objects:]:
+            self._memo.pop(id(obj), None)
+            if type(obj) is Region:
+                self._memo.pop(-1 - id(obj), None)
+        for use in self._views[views:]:
+            use.views.pop()
+        self.uses = {key: use for key, use in self.uses.items() if use.views}
+        del self.objects[objects:], self.nodes[objects:], self.blobs[blobs:]
+        del self.refused[refused:], self._later[later:], self._views[views:]
+        self._next = len(self.objects)

@@ -1,0 +1,62 @@
+"""The few system calls that a durable file needs."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+Buffer = bytes | bytearray | memoryview
+
+FILE_MODE = 0o600
+FOLDER_MODE = 0o700
+
+
+def write_all(fd: int, data: Buffer) -> None:
+    """Write every byte, however many calls it takes."""
+    rest = memoryview(data).cast("B")
+    while rest:
+        rest = rest[os.write(fd, rest) :]
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def close_quietly(fd: int) -> None:
+    """Close a descriptor for which nobody is left to be told."""
+    with suppress(OSError):
+        os.close(fd)
+
+
+def temporary(path: Path) -> Path:
+    """A name beside `path` that no other process uses; it ends in `.tmp`, so leftovers are known as such."""
+    return path.with_name(f"{path.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
+
+
+def create(path: Path, flags: int = 0) -> int:
+    """Open a new file that only its owner may read; an existing one is FileExistsError."""
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | flags, FILE_MODE)
+
+
+def put(path: Path, *parts: Buffer) -> None:
+    """Write a file that is either there whole and durable, or not at all."""
+    scratch = temporary(path)
+    try:
+        fd = create(scratch)
+        try:
+            for part in parts:
+                write_all(fd, part)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        scratch.rename(path)  # the guarantee: the name appears only after the bytes are on disk
+    except BaseException:
+        scratch.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)

@@ -1,0 +1,112 @@
+"""Checks every byte of a store against its checksums; executes and changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from flor.errors import BadName, FlorError
+from flor.store.journal import LIVE, SEALED
+from flor.store.layout import Layout, checked_name
+from flor.store.packreader import read_pack
+from flor.store.reader import read_journal
+
+Severity = Literal["damage", "note"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is not as it should be: `damage` if something that was written is lost, `note` if nothing is."""
+
+    path: Path
+    severity: Severity
+    what: str
+    offset: int | None = None
+
+
+def check_store(layout: Layout) -> list[Finding]:
+    """All findings, run by run; an empty list means that every byte is as it was written."""
+    return list(_store(layout))
+
+
+def _store(layout: Layout) -> Iterator[Finding]:
+    if not layout.root.is_dir():
+        yield Finding(layout.root, "note", "there is no store here")
+        return
+    try:
+        layout.check()
+    except FlorError as error:
+        yield Finding(layout.format, "damage", error.what)
+        return
+    if not layout.format.exists():
+        yield Finding(layout.format, "note", "the store was not finished being made; the next recording does that")
+    for path in _entries(layout.root):
+        yield from _leftover(path)
+    for path in _entries(layout.runs):
+        yield from _run(path)
+
+
+def _run(path: Path) -> Iterator[Finding]:
+    try:
+        checked_name(path.name)
+    except BadName:
+        yield Finding(path, "note", "no run can be called that; it is not listed")
+        return
+    if not path.is_dir():
+        yield Finding(path, "note", "not a folder; it is not listed")
+        return
+    yield from _journals(path)
+    for pack in _entries(path / "packs"):
+        yield from _pack(pack)
+
+
+def _journals(path: Path) -> Iterator[Finding]:
+    journals = [each for each in _entries(path) if each.suffix in (LIVE, SEALED)]
+    if not journals:
+        yield Finding(path, "note", "a run without a journal: its process ended before it began one")
+    for journal in journals:
+        yield from _journal(journal)
+    for other in _entries(path):
+        yield from _leftover(other)
+
+
+def _journal(path: Path) -> Iterator[Finding]:
+    try:
+        reader = read_journal(path)
+        for _ in reader:
+            pass
+    except FlorError as error:
+        yield Finding(path, "damage", error.what)
+        return
+    for damage in reader.damage:
+        yield Finding(path, "damage", f"{damage.length} bytes: {damage.reason}", damage.offset)
+    if reader.torn:
+        yield Finding(path, "note", "the last record was being written when its process ended")
+
+
+def _pack(path: Path) -> Iterator[Finding]:
+    if path.suffix != ".safetensors":
+        yield from _leftover(path)
+        return
+    try:
+        with read_pack(path) as pack:
+            bad = pack.verify()
+    except FlorError as error:
+        yield Finding(path, "damage", error.what)
+        return
+    for name in bad:
+        yield Finding(path, "damage", f"the bytes of {name!r} are not those that were written")
+
+
+def _leftover(path: Path) -> Iterator[Finding]:
+    if path.suffix == ".tmp":
+        yield Finding(path, "note", "left by a process that ended while it wrote this file; it may be deleted")
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []

@@ -1,0 +1,222 @@
+"""The journal of one process: records appended one write each, so that kill -9 loses none that was logged."""
+
+from __future__ import annotations
+
+import errno
+import os
+import struct
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+
+from xxhash import xxh3_64_digest
+
+from flor.errors import StoreUnwritable
+from flor.model.records import Ended, LogRecord, Note, Record
+from flor.store import files, forks, locks
+from flor.store.codec import LOG, LOG_FRAME, Kind, encode, intern_payload, position_bytes
+from flor.store.frames import LIMIT, MARK, Opening, frame_bytes, opening_bytes
+
+LIVE, SEALED = ".live", ".journal"
+
+_pack, _digest, _write = LOG_FRAME.pack, xxh3_64_digest, os.write
+_LOG, _LOG_SIZE = int(Kind.LOG), LOG.size
+_RETRIES = 3
+_NO_SYNC = {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}
+
+OnFailure = Callable[[OSError], None]
+
+
+class JournalWriter:
+    """Appends frames to one file; after the first error of the disk it does nothing, and training goes on.
+
+    There is no lock around an append: a frame is one `write` to an O_APPEND file, which the kernel keeps whole. So
+    any thread may log, and so may a signal handler that interrupts another log.
+    """
+
+    def __init__(self, fd: int, path: Path, opening: Opening, on_failure: OnFailure | None = None) -> None:
+        self.path = path
+        self.failed: OSError | None = None
+        self.closed = False
+        self._fd = fd
+        self._salt = opening.salt
+        self._on_failure = on_failure
+        self._tick = count(0).__next__
+        self._ids: dict[str, int] = {}
+        self._next_id = count(0).__next__
+        self._interning = threading.RLock()
+        self._syncing = threading.RLock()
+        self._failing = threading.Lock()  # taken by the first failure, for good
+        # The number is given back only when no thread can be on its way to write to it.
+        weakref.finalize(self, files.close_quietly, fd).atexit = False
+        forks.forsake_in_child(self._forsake)
+
+    @classmethod
+    def create(cls, path: Path, on_failure: OnFailure | None = None) -> JournalWriter:
+        """A new journal at `path`, locked for as long as it is written; FileExistsError if the name is taken."""
+        opening = Opening(int.from_bytes(os.urandom(8), "little"), time.time_ns())
+        try:
+            fd = files.create(path, os.O_APPEND)
+        except FileExistsError:
+            raise
+        except OSError as error:
+            raise _unwritable(path, error) from error
+        try:
+            locks.lock(fd)
+            files.write_all(fd, opening_bytes(opening))
+            files.sync_folder(path.parent)
+        except OSError as error:
+            os.close(fd)
+            with suppress(OSError):
+                path.unlink()
+            raise _unwritable(path, error) from error
+        return cls(fd, path, opening, on_failure)
+
+    def intern(self, text: str) -> int:
+        """The number that stands for a text in this journal, defined there at its first use."""
+        known = self._ids.get(text)
+        if known is not None:
+            return known
+        with self._interning:
+            number = self._ids.get(text)
+            if number is None:
+                number = self._next_id()
+                self._append(Kind.INTERN, intern_payload(number, text))
+                self._ids[text] = number  # only now, so that no thread uses it before its definition is written
+            return number
+
+    def log(
+        self, channel: int, name_id: int, statement_id: int, position: bytes, tag: int, data: bytes, time: float
+    ) -> None:
+        """Append one value, in about two microseconds; once this returns, the record survives kill -9."""
+        if self.closed:
+            return
+        try:
+            depth = len(position)
+            size = _LOG_SIZE + depth + len(data)
+            if size > LIMIT:
+                self._drop(f"{size} bytes are too long for a log record")
+                return
+            body = _pack(MARK, _LOG, size, channel, tag, depth, name_id, statement_id, time) + position + data
+            frame = body + _digest(body, self._salt)
+            if _write(self._fd, frame) != len(frame):
+                self._write_again(frame)
+            self._tick()
+        except OSError as error:
+            self._fail(error)
+        except struct.error as error:
+            self._drop(str(error))
+
+    def append(self, record: Record) -> None:
+        """Append any record; an `Ended` says how much was written before it."""
+        if isinstance(record, LogRecord):
+            self._append_log(record)
+        elif isinstance(record, Ended):
+            self._append(*encode(record, frames=self._tick(), offset=self.size()))
+        else:
+            self._append(*encode(record))
+
+    def size(self) -> int:
+        """How many bytes the journal has."""
+        try:
+            return 0 if self.closed else os.fstat(self._fd).st_size
+        except OSError:
+            return 0
+
+    def sync(self) -> None:
+        """Make what was written survive a power loss too."""
+        with self._syncing:
+            if self.closed:
+                return
+            try:
+                os.fdatasync(self._fd)
+            except OSError as error:
+                if error.errno not in _NO_SYNC:
+                    self._fail(error)
+
+    def seal(self, ended: Ended) -> bool:
+        """End the journal: last frame, synced, renamed; False if that failed, and the journal stays as if killed."""
+        try:
+            self.append(ended)
+            if self.closed:
+                return False
+            os.fsync(self._fd)
+            sealed = self.path.with_suffix(SEALED)
+            self.path.rename(sealed)  # the guarantee: a sealed name is given only to synced bytes
+            self.path = sealed
+            files.sync_folder(sealed.parent)
+        except OSError as error:
+            self._fail(error)
+            return False
+        finally:
+            self.close()
+        return True
+
+    def close(self) -> None:
+        """Stop writing and let go of the lock; without a seal, the journal reads as that of a killed process."""
+        with self._syncing:
+            self.closed = True
+            self._let_go()
+
+    def _append_log(self, record: LogRecord) -> None:
+        name, statement = self.intern(record.name), self.intern(str(record.statement))
+        try:
+            position = position_bytes(record.position, self.intern)
+        except struct.error as error:
+            self._drop(str(error))
+            return
+        self.log(record.channel, name, statement, position, record.tag, record.data, record.time)
+
+    def _append(self, kind: Kind, payload: bytes) -> None:
+        if self.closed:
+            return
+        if len(payload) > LIMIT:
+            self._drop(f"{len(payload)} bytes are too long for a {kind.name.lower()} record")
+            return
+        try:
+            frame = frame_bytes(kind, payload, self._salt)
+            if _write(self._fd, frame) != len(frame):
+                self._write_again(frame)
+            self._tick()
+        except OSError as error:
+            self._fail(error)
+
+    def _write_again(self, frame: bytes) -> None:
+        """Write the whole frame anew after a short write: the half is skipped by readers, other threads' frames not."""
+        for _ in range(_RETRIES):
+            if _write(self._fd, frame) == len(frame):
+                return
+        raise OSError(errno.EIO, "the disk takes only parts of a write", str(self.path))
+
+    def _drop(self, reason: str) -> None:
+        self._append(*encode(Note("dropped", {"reason": reason})))
+
+    def _fail(self, error: OSError) -> None:
+        """Say so once and go quiet; the lock stays until `close`, because the process is still alive."""
+        self.closed = True
+        if not self._failing.acquire(blocking=False):
+            return
+        self.failed = error
+        if self._on_failure is not None:
+            with suppress(Exception):
+                self._on_failure(error)
+
+    def _let_go(self) -> None:
+        with suppress(OSError):
+            forks.divert(self._fd)
+
+    def _forsake(self) -> None:
+        self.closed = True
+        self._let_go()
+
+
+def _unwritable(path: Path, error: OSError) -> StoreUnwritable:
+    return StoreUnwritable(
+        f"The journal can't be created: {error.strerror}.",
+        where=str(path),
+        todo="Free some space, or choose another folder with --store.",
+    )
