@@ -95,7 +95,10 @@ class Strace:
         outcome = self.run(store, "-y", "-e", "trace=%file,%desc")
         assert (outcome.code, outcome.stdout) == (0, WHOLE_STDOUT)
         assert outcome.acknowledged == ["0", "1", "2", "pack", "sealed"]
-        return _touching(store, (store.parent / "trace").read_text())
+        trace = (store.parent / "trace").read_text()
+        assert f"{self.folder}/code/flor/store" in trace
+        assert str(Path(flor.errors.__file__).parent) not in trace
+        return _touching(store, trace)
 
     def disturbed(self, call: Call, how: str) -> tuple[Path, Outcome]:
         """A run in which that call meets its fate."""
@@ -111,6 +114,7 @@ def _freeze(code: Path) -> None:
     for room in ("model", "store"):
         shutil.copytree(package / room, code / "flor" / room, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(package / "errors.py", code / "flor" / "errors.py")
+    (code / "flor" / "__init__.py").touch()  # a regular package, or the one further down the path is taken
     assert compileall.compile_dir(code, quiet=1)
 
 

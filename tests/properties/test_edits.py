@@ -277,11 +277,8 @@ model.eval()
 self.model.eval()
 print(model(x))
 print(self.model(x).mean().item())
-lr = 0.5
-best = 3
 self.step = 5
 self.step += 1
-total = 0
 history.clear()
 history.append(1)
 print(history.pop())
@@ -299,19 +296,14 @@ print(next(iter(loader)))
 for xb, yb in loader: print(xb)
 print(sum(1 for _ in self.loader))
 print(list(batches)[:1])
-del model
 raise RuntimeError("stop")
 if loss > 3: raise ValueError
-optimizer = torch.optim.SGD(model.parameters(), lr=1)
-model = torch.nn.Linear(4, 2)
 print(evaluate_all())
 with torch.no_grad(): model[0].bias += 1
 torch.set_default_dtype(torch.float64)
 torch.backends.cudnn.benchmark = True
 torch.use_deterministic_algorithms(True)
 setattr(model, "training", False)
-len = max
-x = y = 0
 x.add_(1)
 print(x.clamp_(0, 1))
 print(update(target, model, 0.5))
@@ -320,11 +312,19 @@ config["decay"] = 0.5
 import sys; sys.exit()
 exec("lr = 3")
 print(nn.Linear(2, 2))
-loss, accuracy = 1, 2
-print(total := 3)
 print(torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0))
 nn.init.zeros_(model[0].weight)
 """.strip().splitlines()
+
+
+REBINDING = {
+    0: ["best = 3", "total = 0", "model = nn.Linear(4, 2)", "del model", "step, other = 0, 1", "print(best := 3)",
+        "len = max", "for step in range(3): print(step)", "import random as optimizer", "def history(): print(1)",
+        "with open('a') as loader: print(1)", "loss = total = 0", "range = print", "print(step)\n{0}step += 1"],
+    1: ["total = 0", "count += 1", "x = None", "len = max", "print(total := 3)", "global total", "for x in [1]: print(x)"],
+    2: ["best = 3", "window = []", "lr = 0.5\n{0}group['lr'] = lr", "model = target", "iter_num += 1", "batches = 3",
+        "get_lr = print", "class config: pass", "def update(*args): print(args)", "optimizer = None", "del window[0]"],
+}  # fmt: skip
 
 
 def add_disturbance(tree: ast.Module, rng: random.Random) -> bool:
@@ -426,15 +426,25 @@ def test_no_unsafe_edit_passes_silently() -> None:
     assert min(seen.values()) >= 20
 
 
-def test_every_disturbing_statement_is_doubted_wherever_it_is_put() -> None:
+def after_backward(script: str, statement: str) -> Edit:
+    lines = script.splitlines()
+    at = next(n for n, line in enumerate(lines) if "loss.backward()" in line)
+    indent = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
+    return compare(script, "\n".join([*lines[: at + 1], indent + statement.format(indent), *lines[at + 1 :]]))
+
+
+def test_every_disturbing_statement_is_doubted() -> None:
     for script in SCRIPTS:
-        lines = script.splitlines()
-        at = next(n for n, line in enumerate(lines) if "loss.backward()" in line)
-        indent = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
         for statement in DISTURBING:
-            after = "\n".join([*lines[: at + 1], indent + statement, *lines[at + 1 :]])
-            edit = compare(script, after)
+            edit = after_backward(script, statement.replace("{", "{{").replace("}", "}}"))
             assert edit.others or any(probe.doubts for probe in edit.probes), statement
+
+
+def test_a_rebinding_of_what_training_reads_later_is_refused() -> None:
+    for number, rebindings in REBINDING.items():
+        for statement in rebindings:
+            edit = after_backward(SCRIPTS[number], statement)
+            assert edit.others or any(probe.refused for probe in edit.probes), statement
 
 
 def test_log_statements_are_accepted() -> None:

@@ -210,7 +210,7 @@ AWKWARD: dict[str, tuple[Callable[[], Any], str]] = {
     "numpy array of objects": (lambda: np.array([[1], None], dtype=object), "kept"),
     "numpy structured and read-only arrays": (lambda: [_structured(), _read_only()], "kept"),
     "numpy scalar, dtype": (lambda: [np.float32(1.5), np.int64(3), np.dtype("<f4")], "kept"),
-    "numpy masked array": (lambda: np.ma.masked_array([1, 2], [True, False]), "kept"),
+    "numpy record array": (lambda: np.array([(1,)], dtype=[("a", "<i4")]).view(np.recarray), "kept"),
     "tensor and numpy array of one memory": (lambda: (lambda t: [t, t.numpy()])(torch.zeros(3)), "kept"),
     "non-contiguous and overlapping tensors": (
         lambda: [torch.arange(6.0).reshape(2, 3).t(), torch.ones(1).expand(4)],
@@ -237,7 +237,7 @@ AWKWARD: dict[str, tuple[Callable[[], Any], str]] = {
         "kept",
     ),
     "DataLoader, shuffled": (lambda: DataLoader(TensorDataset(torch.ones(4)), shuffle=True), "kept"),
-    "weak reference": (lambda: (lambda o: [o, weakref.ref(o)])(Slotted()), "kept"),
+    "weak reference": (lambda: (lambda o: [o, weakref.ref(o)])(Unpicklable()), "kept"),
     "open file, csv writer": (lambda: (lambda f: [f, csv.writer(f)])(io.TextIOWrapper(io.BytesIO())), "inert"),
     "lock, thread, queue, event": (lambda: [threading.Lock(), threading.Thread(), queue.Queue()], "inert"),
     "logger and its handler": (lambda: [logging.getLogger("x"), logging.StreamHandler()], "inert"),

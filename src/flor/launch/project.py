@@ -44,7 +44,8 @@ class Project:
         """True if this file is instrumented."""
         known = self._known.get(path)
         if known is None:
-            known = self._known[path] = self._owns(os.path.realpath(path))
+            real = os.path.realpath(path)
+            known = self._known[path] = not path.startswith("<") and self._owns(real)  # <frozen runpy>, <string>
         return known
 
     def name(self, path: str) -> str:

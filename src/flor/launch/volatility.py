@@ -1,25 +1,29 @@
-"""State that differs from run to run without anything being wrong: start times, rates, process ids."""
+"""State that differs without anything being wrong: start times, rates, process ids, and what the probes bind."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from flor.source.volatile import volatile_paths
 
+ROOT = re.compile(r"^(module:[^:]*|frame\d+:[^:]*):")
 WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 class Volatile:
-    """Knows a difference's path that goes through a variable which holds the clock's values."""
+    """Knows a difference's path that goes through a variable of the clock's or of a probe's."""
 
-    def __init__(self, sources: Mapping[str, str]) -> None:
+    def __init__(self, sources: Mapping[str, str], new_names: Iterable[str] = ()) -> None:
+        self.new_names = frozenset(new_names)
         named = (tuple(part for part in path if part not in ("self", "cls")) for path in volatile_paths(sources))
         self.paths = [path for path in named if path]
 
     def __call__(self, path: str) -> bool:
         """True if a difference there is no divergence."""
-        words = WORD.findall(path.partition(":")[2] or path)
+        words = WORD.findall(ROOT.sub("", path))
+        if words and words[0] in self.new_names:
+            return True
         return any(_in_order(tainted, words) for tainted in self.paths)
 
 

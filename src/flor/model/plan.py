@@ -54,4 +54,5 @@ class Order:
     loops: dict[str, str]  # loop id in the present source -> in the recorded one; new loops are left out
     probe_lines: dict[str, list[int]]
     never_skip: tuple[str, ...]
+    new_names: tuple[str, ...]  # names that only the probes use
     without: tuple[str, ...] = ()  # checkpoints that failed before, by their text

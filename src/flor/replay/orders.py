@@ -30,6 +30,6 @@ def read_order(path: Path) -> Order:
     plan["reasons"] = tuple(plan["reasons"])
     values["plan"] = Plan(**plan)
     values["segment"] = Segment(**values["segment"])
-    for name in ("argv", "never_skip", "without"):
+    for name in ("argv", "never_skip", "new_names", "without"):
         values[name] = tuple(values[name])
     return Order(**values)

@@ -19,7 +19,7 @@ from flor.replay.executors.local import Job, LocalExecutor
 from flor.replay.history import History
 from flor.replay.merging import Findings, Merged, Merger, part_of
 from flor.replay.orders import write_order
-from flor.replay.planning import Sources, loops_with_else, make_plan, probe_lines
+from flor.replay.planning import Sources, loops_with_else, make_plan, new_names, probe_lines
 from flor.replay.sources import present_sources, recorded_sources
 from flor.replay.worker import REFUSED
 from flor.source.probes import diff_sources
@@ -183,6 +183,7 @@ class Replay:
             loops=self.sources.loop_ids(),
             probe_lines=probe_lines(self.edit),
             never_skip=tuple(sorted(loops_with_else(self.sources))),
+            new_names=tuple(sorted(new_names(self.sources))),
         )
         return [replace(base, worker=number, segment=segment) for number, segment in enumerate(plan.segments)]
 

@@ -58,7 +58,7 @@ class Worker:
             self.run.folder.packs, self.history.checkpoints, live, without=frozenset(order.without)
         )
         capturer = Capturer(self.stage.scopes, LiveNames(self.run.sources), memory=None)
-        restorer = Restorer(self.stage.scopes, checkpoints, Volatile(order.sources))
+        restorer = Restorer(self.stage.scopes, checkpoints, Volatile(order.sources, order.new_names))
         self.replayer = Replayer(
             order.plan, order.segment, checkpoints, restorer, capturer, self.journal.append, self.stop,
             frozenset(order.never_skip),

@@ -10,7 +10,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from flor.errors import RestoreMismatch
+from xxhash import xxh3_128_hexdigest
+
+from flor.errors import Damaged, RestoreMismatch
 from flor.model.checkpoints import Checkpoint, Key
 from flor.runtime.capturing import LiveNames
 from flor.runtime.scopes import ITEM, ScopeReader
@@ -28,6 +30,7 @@ class Checkpoints:
     live_names: LiveNames
     without: frozenset[str] = frozenset()
     _packs: dict[str, Any] = field(default_factory=dict)
+    _checked: set[tuple[str, str]] = field(default_factory=set)
 
     def exists(self, key: Key) -> bool:
         """True if there is one to compare with."""
@@ -47,13 +50,23 @@ class Checkpoints:
         """The snapshot; its bulk data is read when it is needed."""
         checkpoint = self.found[key]
         file, _, name = checkpoint.graph.partition("/")
-        graph = bytes(self._pack(file)[name])
-        return decode(graph, lambda blob: memoryview(self._pack(checkpoint.blobs[blob])[blob]))
+        graph = bytes(self._entry(key, file, name))
+        return decode(graph, lambda blob: self._entry(key, checkpoint.blobs[blob], blob))
 
-    def _pack(self, file: str) -> Any:
-        if file not in self._packs:
-            self._packs[file] = read_pack(self.folder / file)
-        return self._packs[file]
+    def _entry(self, key: Key, file: str, name: str) -> memoryview:
+        """An entry whose bytes are those that were written; anything else is refused."""
+        try:
+            if file not in self._packs:
+                self._packs[file] = read_pack(self.folder / file)
+            pack = self._packs[file]
+            data = pack[name].data
+        except (Damaged, KeyError, OSError) as error:
+            raise RestoreMismatch(f"The checkpoint can't be read: {error}", where=str(key)) from error
+        if (file, name) not in self._checked:
+            if xxh3_128_hexdigest(data) != pack.digests.get(name):
+                raise RestoreMismatch(f"The checkpoint is damaged: {file}, {name}.", where=str(key))
+            self._checked.add((file, name))
+        return data  # type: ignore[no-any-return]
 
 
 @dataclass
@@ -72,7 +85,10 @@ class Restorer:
         missing = [scope for scope in snapshot.roots if scope not in scopes]
         if missing:
             raise RestoreMismatch(f"The recorded program had {missing[0]} here, this one does not.", where=str(key))
-        rebinding = restore(snapshot, scopes, project=self.scopes.owns_module)
+        try:
+            rebinding = restore(snapshot, scopes, project=self.scopes.owns_module)
+        except RestoreMismatch as error:
+            raise RestoreMismatch(error.what, where=str(key), todo=error.where) from error
         self.scopes.bind(caller, rebinding.values, rebinding.unbind)
         if ITEM in rebinding.values:
             frame.item = rebinding.values[ITEM][ITEM]

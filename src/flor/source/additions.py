@@ -62,9 +62,9 @@ class _FileJudge:
         self.imports = imported_names(edit.tree)
         self.added = [statement for gap in gaps for statement in gap.added]
         self.fresh = {gap.function: self._fresh(gap.function) for gap in gaps}
-        self.classes = {name for name, node in _scopes(edit.tree).items() if isinstance(node, ast.ClassDef)}
+        self.scopes = _scopes(edit.tree)
         self.live = self._liveness()
-        self.carried = carried_names(edit.diff, edit.tree, _scopes(edit.tree), self._is_new, self.imports)
+        self.carried = carried_names(edit.diff, edit.tree, self.scopes, self._is_new, self.imports)
 
     def run(self) -> None:
         """Judge every gap and every changed header."""
@@ -120,13 +120,16 @@ class _FileJudge:
             helpers=self.project.helpers,
             switched_back=_switched_back(gap.added),
             given_back=_given_back(gap),
-            in_class=gap.function in self.classes,
+            in_class=self._in_class(gap),
         )
 
     def _fresh(self, function: str) -> frozenset[str]:
         """Added names of a scope that hold objects of their own."""
         own = [part for gap in self.edit.diff.gaps if gap.function == function for part in gap.added]
         return frozenset(name for name in fresh_names(own, self.imports) if self._is_new(function, name))
+
+    def _in_class(self, gap: Gap) -> bool:
+        return isinstance(self.scopes.get(gap.function), ast.ClassDef)
 
     def _is_new(self, function: str, name: str) -> bool:
         names = self.project.old.scope(self.edit.file, function)
@@ -136,7 +139,10 @@ class _FileJudge:
         """For each added statement the names that recorded code may read after it."""
         found: dict[int, frozenset[str]] = {}
         transparent = frozenset(map(id, self.added))
-        for function, node in _scopes(self.edit.tree).items():
+        touched = {gap.function for gap in self.edit.diff.gaps}
+        for function, node in self.scopes.items():
+            if function not in touched:
+                continue
             names = self.project.old.scope(self.edit.file, function)
             flow = Flow(frozenset(names.inner | names.outer), transparent)
             found |= flow.run(node.body).after
@@ -171,7 +177,7 @@ class _FileJudge:
     def _deferred(self, statement: ast.stmt, gap: Gap) -> bool:
         """True if something that logs is handed over and may be called from anywhere."""
         if isinstance(statement, Function | ast.ClassDef):
-            return gap.function in self.classes
+            return self._in_class(gap)
         nodes = list(own_nodes(statement))
         if any(isinstance(node, ast.Lambda) and any(log_calls(node, self.imports)) for node in nodes):
             return True

@@ -10,6 +10,7 @@ from flor.model.positions import MODULE
 from flor.source.treediff import nested_name
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+_MARKS = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop)
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
@@ -59,22 +60,26 @@ def _nodes(body: Iterable[ast.stmt]) -> Iterator[ast.AST]:
 
 def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
     """The node and all below it, without the bodies of definitions: what runs when the statement does."""
-    yield node
-    for child in _children(node):
-        yield from own_nodes(child)
+    left = [node]
+    while left:
+        node = left.pop()
+        yield node
+        left += reversed(_children(node))
 
 
-def _children(node: ast.AST) -> Iterator[ast.AST]:
-    if not isinstance(node, Function | ast.ClassDef):
-        yield from ast.iter_child_nodes(node)
-        return
-    yield from node.decorator_list
+def _children(node: ast.AST) -> list[ast.AST]:
     if isinstance(node, ast.ClassDef):
-        yield from node.bases
-        yield from (keyword.value for keyword in node.keywords)
-    else:
-        yield from node.args.defaults
-        yield from (default for default in node.args.kw_defaults if default is not None)
+        return [*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)]
+    if isinstance(node, Function):
+        return [*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)]
+    found: list[ast.AST] = []
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            found += [part for part in value if isinstance(part, ast.AST)]
+        elif isinstance(value, ast.AST) and not isinstance(value, _MARKS):
+            found.append(value)
+    return found
 
 
 def definitions(node: ast.AST) -> Iterator[Function | ast.ClassDef]:

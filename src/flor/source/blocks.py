@@ -160,11 +160,11 @@ class _Shape:
 
 
 def _shapes(loops: Sequence[Loop]) -> list[_Shape]:
-    texts = {loop.id: " ".join(ast.dump(part) for part in header(loop.node)) for loop in loops}
+    texts = {loop.id: " ".join(_dump(part) for part in header(loop.node)) for loop in loops}
     return [
         _Shape(
             loop=loop,
-            head=Counter(ast.dump(node) for part in header(loop.node) for node in ast.walk(part)),
+            head=Counter(_dump(node) for part in header(loop.node) for node in ast.walk(part)),
             inside=Counter(_line(statement) for statement in statements(loop.node.body)),
             around=tuple(texts.get(parent, "") for parent in loop.parents),
         )
@@ -185,7 +185,15 @@ def _text(part: object) -> str:
         return _text(part.pattern)
     if isinstance(part, list):
         return ",".join(_text(item) for item in part)
-    return ast.dump(part) if isinstance(part, ast.AST) else repr(part)
+    return _dump(part) if isinstance(part, ast.AST) else repr(part)
+
+
+def _dump(node: ast.AST) -> str:
+    """The tree as text without positions; one that is too deep to dump is told by its leaves."""
+    try:
+        return ast.dump(node)
+    except RecursionError:
+        return " ".join(ast.dump(part) for part in ast.walk(node) if isinstance(part, ast.Name | ast.Constant))
 
 
 def _similarity(old: _Shape, new: _Shape) -> float:

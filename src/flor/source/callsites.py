@@ -56,7 +56,10 @@ class _Walker:
     def walk(self, nodes: Iterable[ast.AST | None], inside: tuple[LoopId, ...]) -> None:
         for node in nodes:
             if node is not None:
-                self._node(node, inside)
+                try:
+                    self._node(node, inside)
+                except RecursionError:
+                    self.sites.dynamic = True  # too deep to look into, so anything may be called there
 
     def _node(self, node: ast.AST, inside: tuple[LoopId, ...]) -> None:
         match node:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterable, Mapping
 
 from flor.source.bindings import bound_names, declared_names, names_by_scope, own_nodes
-from flor.source.flows import Flow
+from flor.source.flows import Flow, statements
 from flor.source.fresh import root_name
 from flor.source.known import HARMLESS, judge_builtin, judge_dotted, judge_method
 from flor.source.logcalls import full_name, kind_of_call
@@ -34,7 +34,7 @@ def carried_names(
         body = scopes[function].body
         likely, possible = (Flow(escaped, once=once).run(body).starts for once in (True, False))
         carried: set[str] = set()
-        for loop in own_loops(body):
+        for loop in statements(body):
             if id(loop) not in loops:
                 continue
             inside = changed_in(loop, added, imports)
@@ -49,17 +49,10 @@ def carried_names(
     return found
 
 
-def own_loops(body: Iterable[ast.stmt]) -> Iterable[ast.stmt]:
-    """The loops of a scope, without those of inner definitions."""
-    for statement in body:
-        yield from (node for node in own_nodes(statement) if isinstance(node, LOOPS))
-
-
 def added_outside(loop: ast.stmt, body: Iterable[ast.stmt], added: Mapping[int, ast.stmt]) -> Iterable[ast.stmt]:
     """The added statements of a scope that are not in a loop."""
-    inside = {id(node) for node in own_nodes(loop)}
-    for statement in body:
-        yield from (added[id(node)] for node in own_nodes(statement) if id(node) in added and id(node) not in inside)
+    inside = set(map(id, statements([loop])))
+    return [part for part in statements(body) if id(part) in added and id(part) not in inside]
 
 
 def changed_in(loop: ast.stmt, added: Mapping[int, ast.stmt], imports: Mapping[str, str]) -> set[str]:

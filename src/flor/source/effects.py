@@ -162,7 +162,7 @@ def _summary(function: FunctionId, facts: Facts, effects: Effects) -> Summary:
         parameters=frozenset(changed),
         variables=frozenset(root for root in mutated.union(facts.bound) if _is_outside(function, root)),
         attributes=_attributes(Variable(function.file, function.name, takes[0]), facts, effects, mutated)
-        if changed.intersection(takes[:1])
+        if place and place.scope.owner and changed.intersection(takes[:1])
         else frozenset(),
         shares=_shares(function, facts, effects),
         random=facts.random or facts.unknown is not None or any(each.random for each in callees),

@@ -90,8 +90,19 @@ class Reader:
         """Adds what the nodes do, everything inside of them included."""
         for node in nodes:
             if node is not None:
-                self._node(node)
+                try:
+                    self._node(node)
+                except RecursionError:
+                    self._give_up(node)
         return self.facts
+
+    def _give_up(self, node: ast.AST) -> None:
+        """Takes every name of a tree that is too deep to walk as changed."""
+        self._run_unknown(_line(node))
+        for name in {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}:
+            if variable := self.project.variable(name, self.place):
+                self.facts.changed.setdefault(variable, Reason("the expression is too deep to look into", _line(node)))
+                self.facts.deep.add(variable)
 
     def _node(self, node: ast.AST) -> None:
         self._implicit(node)

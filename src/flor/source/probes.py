@@ -75,6 +75,8 @@ def _differing(recorded: Mapping[str, str], present: Mapping[str, str | None]) -
 
 def _imported(texts: dict[str, str], new: Mapping[str, str | None]) -> Iterator[tuple[str, str, str]]:
     """The new files that the given ones import, and those that the new ones import."""
+    if not new:
+        return
     reached = _modules(text for path, text in texts.items() if path.endswith(".py"))
     left = dict(new)
     while found := [path for path in left if _module(path) in reached and path.endswith(".py")]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Hashable, Mapping
+import gc
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -33,7 +34,7 @@ def capture(
     """The state of these scopes now. Never raises: what goes wrong is a refusal."""
     snapshot = Snapshot()
     try:
-        with quiet_torch():
+        with quiet_torch(), no_collection():
             _capture(snapshot, scopes, project, optional or {}, memory or Memory(), budget_nodes)
     except TooMany:
         snapshot.refusals.append(Refusal("", "graph", f"more than {budget_nodes} objects are reachable"))
@@ -54,6 +55,18 @@ def capture_one(obj: Any, project: Callable[[str], bool]) -> Snapshot:
         take(use, snapshot, Memory(), ())
     _name_refusals(snapshot, walk)
     return snapshot
+
+
+@contextlib.contextmanager
+def no_collection() -> Iterator[None]:
+    """No garbage is collected inside: many new nodes would set it off, and finalizers are the user's code."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def quiet_torch() -> contextlib.AbstractContextManager[Any]:

@@ -88,8 +88,3 @@ class Handler:
 
     def fill(self, node: Node, obj: Any, load: Load) -> None:
         """Put the saved contents into the object."""
-
-
-def class_slot(cls: type, walk: Walk) -> dict[str, Slot]:
-    """The edge from an instance to its class, if the class is the project's and so has state of its own."""
-    return {"__class__": walk.slot(cls)} if walk.project(cls.__module__) else {}

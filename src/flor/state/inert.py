@@ -67,6 +67,9 @@ PREFIXES = {
 
 NOT_INERT = {"io.BytesIO", "io.StringIO", "_io.BytesIO", "_io.StringIO", "torch.distributed.optim"}
 
+MARKERS = {"typing.Generic", "typing.Protocol"}
+"""Ancestors that say nothing of what an object is."""
+
 SHARED = {"multiprocessing.sharedctypes", "multiprocessing.managers", "multiprocessing.shared_memory"}
 """State that other processes may change: refused."""
 
@@ -105,6 +108,7 @@ def inert_reason(cls: type, project: Callable[[str], bool]) -> str:
     """What kind of handle the class's objects are; empty if they are state."""
     foreign = [owner for owner in cls.__mro__[:-1] if not project(owner.__module__)]
     names = [(owner.__module__, f"{owner.__module__}.{owner.__qualname__}") for owner in foreign]
+    names = [(module, name) for module, name in names if name not in MARKERS]
     if any(name in NOT_INERT for _, name in names):
         return ""
     found = (TYPES.get(name) or ("" if module in SHARED else _by_prefix(module)) for module, name in names)

@@ -11,6 +11,7 @@ from flor.state.capture import capture_one
 from flor.state.equal import Pairing
 from flor.state.handlers.loader_iterators import LoaderIteratorHandler
 from flor.state.kinds import HANDLERS, choose, refine
+from flor.state.names import lookup
 from flor.state.snapshot import Ref, Slot, Snapshot
 from flor.state.world import world
 
@@ -34,6 +35,7 @@ class Matching:
             here = scopes.get(scope, {})
             self._offer((slot, here[name]) for name, slot in names.items() if name in here)
         self._drain()
+        self._find_named()
         if closure.SCOPE in self.snapshot.roots:
             self._find_hidden()
         return self.live
@@ -72,6 +74,14 @@ class Matching:
         if kind is None:
             kind = self._kinds[cls] = choose(cls, self.project)
         return refine(kind, obj)
+
+    def _find_named(self) -> None:
+        """Classes and functions that no place leads to are found by their names; their state is theirs alone."""
+        for number, node in enumerate(self.snapshot.nodes):
+            if number not in self.live and node.kind in ("class", "function"):
+                found = lookup(node.meta["name"], load=True)
+                self._offer([(Ref(number), found)] if found is not None else [])
+        self._drain()
 
     def _find_hidden(self) -> None:
         """Modules that no name reaches are found by the parameters that an optimizer has."""

@@ -6,6 +6,7 @@ import importlib
 import sys
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from flor.errors import RestoreMismatch
 
@@ -27,9 +28,16 @@ def _own(obj: Any, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
+_CLASSES: WeakKeyDictionary[type, str] = WeakKeyDictionary()
+
+
 def type_name(obj: Any) -> str:
     """The name of an object's class."""
-    return name_of(type(obj))
+    cls = type(obj)
+    found = _CLASSES.get(cls)
+    if found is None:
+        found = _CLASSES[cls] = name_of(cls)
+    return found
 
 
 def lookup(name: str, *, load: bool = False) -> Any:

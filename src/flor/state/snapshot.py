@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 ATOMS = frozenset({type(None), bool, int, float, str})
@@ -28,6 +29,9 @@ Slot = Any
 """An atom, `bytes`, or a `Ref`."""
 
 
+NOTHING: Mapping[str, Slot] = MappingProxyType({})
+
+
 @dataclass(slots=True)
 class Node:
     """One saved object: its handler, its class by name, plain facts, children, attributes, bulk data."""
@@ -35,8 +39,8 @@ class Node:
     kind: str
     cls: str = ""
     meta: Any = None
-    items: list[Slot] = field(default_factory=list)
-    attrs: dict[str, Slot] = field(default_factory=dict)
+    items: Sequence[Slot] = ()
+    attrs: Mapping[str, Slot] = field(default_factory=lambda: NOTHING)
     blob: int | None = None
 
     def slots(self) -> Iterator[tuple[str, Slot]]:

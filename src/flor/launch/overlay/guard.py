@@ -30,7 +30,18 @@ CHANGES: dict[str, tuple[tuple[int, int | None], ...]] = {
     "os.removexattr": ((0, None),),
     "sqlite3.connect": ((0, None),),
 }
-COMMANDS = {"os.system", "os.exec", "os.posix_spawn", "os.spawn", "subprocess.Popen", "pty.spawn"}
+COMMANDS = ("os.system", "os.exec", "os.posix_spawn", "os.spawn", "subprocess.Popen", "pty.spawn")
+EVENTS = frozenset((*CHANGES, *COMMANDS))
+
+# An audit hook is for the life of the process, so there is one for all guards; most often nobody is awake.
+_awake: list[Guard] = []
+_hooked: list[bool] = []
+
+
+def _hook(event: str, args: tuple[Any, ...]) -> None:
+    if _awake and event in EVENTS:
+        for guard in _awake:
+            guard.judge(event, args)
 
 
 class Guard:
@@ -38,26 +49,24 @@ class Guard:
 
     def __init__(self, view: View, escapes: list[Escape]) -> None:
         self.view, self.escapes = view, escapes
-        self.active = False
-        self._hooked = False
 
     def start(self) -> None:
-        """Listen from now on; the hook itself stays for the life of the process, asleep."""
-        self.active = True
-        if not self._hooked:
-            self._hooked = True
-            sys.addaudithook(self._hook)
+        """Judge from now on."""
+        if not _hooked:
+            _hooked.append(True)
+            sys.addaudithook(_hook)
+        _awake.append(self)
 
     def stop(self) -> None:
-        """Listen no more."""
-        self.active = False
+        """Judge no more."""
+        if self in _awake:
+            _awake.remove(self)
 
-    def _hook(self, event: str, args: tuple[Any, ...]) -> None:
-        if not self.active:
-            return
+    def judge(self, event: str, args: tuple[Any, ...]) -> None:
+        """Note a command; raise at a change outside."""
         if event in COMMANDS:
             self.escapes.append(Escape(event, _command(event, args)))
-        elif event in CHANGES and (event != "open" or _writes(args)):
+        elif event != "open" or _writes(args):
             for place, dir_fd in CHANGES[event]:
                 self._check(event, args[place], -1 if dir_fd is None else args[dir_fd])
 

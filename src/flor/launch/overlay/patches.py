@@ -64,11 +64,11 @@ class Patches:
 
     def spread(self) -> None:
         """Replace under the other names as well."""
-        _exchange({id(old): new for old, new in self._swaps})
+        _exchange(dict(self._swaps))
 
     def undo(self) -> None:
         """Everything as it was, also in modules that were imported meanwhile."""
-        _exchange({id(new): old for old, new in self._swaps})
+        _exchange({new: old for old, new in self._swaps})
         for owner, name, old in reversed(self._owned):
             setattr(owner, name, old)
         for members, new in self._sets:
@@ -76,12 +76,12 @@ class Patches:
         self._swaps, self._owned, self._sets = [], [], []
 
 
-def _exchange(table: dict[int, Any]) -> None:
+def _exchange(table: dict[Any, Any]) -> None:
+    kinds = {type(old) for old in table}  # functions and classes: equal only if identical
     for namespace in _namespaces():
         for name, value in list(namespace.items()):
-            new = table.get(id(value))
-            if new is not None:
-                namespace[name] = new
+            if type(value) in kinds and value in table:
+                namespace[name] = table[value]
 
 
 def _namespaces() -> Iterator[dict[str, Any]]:

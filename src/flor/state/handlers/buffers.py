@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from flor.state import attributes
-from flor.state.handler import MISSING, Handler, Load, Refused, Walk, class_slot
-from flor.state.handlers.shells import attribute_values, new_shell
+from flor.state.handler import MISSING, Handler, Load, Refused, Walk
+from flor.state.handlers.shells import attribute_slots, attribute_values, new_shell
 from flor.state.names import type_name
 from flor.state.snapshot import Node, Slot
 
@@ -56,8 +56,7 @@ class BufferHandler(Handler):
         node = Node(self.kind, type_name(obj), {"code": obj.typecode if native is array else ""})
         node.blob = walk.blob(bytes(memoryview(obj).cast("B")) if len(memoryview(obj)) else b"")
         if type(obj) is not native:
-            node.attrs = {name: walk.slot(value) for name, value in attributes.read(obj).items()}
-            node.attrs.update(class_slot(type(obj), walk))
+            node.attrs = attribute_slots(obj, walk)
         return node
 
     def accepts(self, node: Node, live: Any) -> bool:

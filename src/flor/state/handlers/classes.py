@@ -109,7 +109,7 @@ class EnumHandler(Handler):
         name = object.__getattribute__(obj, "_name_")
         known = name in type(obj)._member_map_
         node = Node(self.kind, name_of(type(obj)), {"name": name if known else None})
-        node.attrs["__class__"] = walk.slot(type(obj))
+        node.attrs = {"__class__": walk.slot(type(obj))}
         if not known:
             node.items = [walk.slot(object.__getattribute__(obj, "_value_"))]
         return node

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from flor.state import attributes
-from flor.state.handler import MISSING, Handler, Load, Walk, class_slot
-from flor.state.handlers.shells import attribute_values, new_shell
+from flor.state.handler import MISSING, Handler, Load, Walk
+from flor.state.handlers.shells import attribute_slots, attribute_values, new_shell
 from flor.state.names import type_name
 from flor.state.snapshot import ATOMS, Node, Ref, Slot
 
@@ -28,21 +28,22 @@ class DictHandler(Handler):
 
     def save(self, obj: Any, walk: Walk) -> Node:
         """Keys and values by turns."""
-        node = Node(self.kind, type_name(obj))
-        slot, items = walk.slot, node.items
+        slot = walk.slot
+        items: list[Slot] = []
         for key, value in list(_native(obj).items(obj)):
-            items.append(key if type(key) in ATOMS else slot(key))
+            items.append(slot(key))
             items.append(slot(value))
+        node = Node(self.kind, type_name(obj), None, items)
         if type(obj) is not dict:
             self._save_rest(node, obj, walk)
         return node
 
     def _save_rest(self, node: Node, obj: Any, walk: Walk) -> None:
         node.meta = {"own": True} if attributes.namespace(obj) is obj else None
-        node.attrs = {name: walk.slot(value) for name, value in attributes.read(obj).items()}
-        node.attrs.update(class_slot(type(obj), walk))
+        attrs = attribute_slots(obj, walk)
+        node.attrs = attrs
         if isinstance(obj, defaultdict):
-            node.attrs[FACTORY] = walk.slot(vars(defaultdict)[FACTORY].__get__(obj))
+            attrs[FACTORY] = walk.slot(vars(defaultdict)[FACTORY].__get__(obj))
 
     def pairs(self, node: Node, live: Any) -> Iterator[tuple[Slot, Any]]:
         """By key where the key is plain; keys that are objects are paired in order, with their values."""

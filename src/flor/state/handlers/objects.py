@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from flor.state import attributes
-from flor.state.handler import MISSING, Handler, Load, Walk, class_slot
-from flor.state.handlers.shells import attribute_values, new_shell
+from flor.state.handler import MISSING, Handler, Load, Walk
+from flor.state.handlers.shells import attribute_slots, attribute_values, new_shell
 from flor.state.names import type_name
 from flor.state.snapshot import Node, Slot
 
@@ -19,10 +19,7 @@ class ObjectHandler(Handler):
 
     def save(self, obj: Any, walk: Walk) -> Node:
         """Its attributes, past properties and `__getattr__`."""
-        slot = walk.slot
-        attrs = {name: slot(value) for name, value in attributes.read(obj).items()}
-        attrs.update(class_slot(type(obj), walk))
-        return Node(self.kind, type_name(obj), None, [], attrs)
+        return Node(self.kind, type_name(obj), None, (), attribute_slots(obj, walk))
 
     def pairs(self, node: Node, live: Any) -> Iterator[tuple[Slot, Any]]:
         """By attribute name."""

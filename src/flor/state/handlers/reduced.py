@@ -9,7 +9,7 @@ import copyreg
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from flor.state.handler import MISSING, Handler, Load, Refused, Walk, class_slot
+from flor.state.handler import MISSING, Handler, Load, Refused, Walk
 from flor.state.names import lookup, type_name
 from flor.state.snapshot import Node, Slot
 
@@ -52,7 +52,8 @@ class ReducedHandler(Handler):
             raise Refused("it can only be taken apart by the oldest protocol")
         meta = {"args": len(found.args), "items": len(found.items), "pairs": len(found.pairs)}
         node = Node(self.kind, type_name(obj), meta, [walk.slot(part) for part in _flat(found)])
-        node.attrs = class_slot(type(obj), walk)
+        if walk.project(type(obj).__module__):
+            node.attrs = {"__class__": walk.slot(type(obj))}
         return node
 
     def pairs(self, node: Node, live: Any) -> Iterator[tuple[Slot, Any]]:

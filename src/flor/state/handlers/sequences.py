@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from flor.state import attributes
-from flor.state.handler import MISSING, Handler, Load, Walk, class_slot
-from flor.state.handlers.shells import attribute_values, new_shell
+from flor.state.handler import MISSING, Handler, Load, Walk
+from flor.state.handlers.shells import attribute_slots, attribute_values, new_shell
 from flor.state.names import type_name
 from flor.state.packing import pack, unpack
 from flor.state.snapshot import ATOMS, Node, Slot
@@ -29,10 +29,9 @@ class ListHandler(Handler):
         elif set(map(type, values)) <= ATOMS and sum(map(len, (v for v in values if type(v) is str))) < 1 << 16:
             node.items = values
         else:
-            slot = walk.slot
-            node.items = [slot(value) for value in values]
+            node.items = list(map(walk.slot, values))
         if type(obj) is not list:
-            _save_attributes(node, obj, walk)
+            node.attrs = attribute_slots(obj, walk)
         return node
 
     def pairs(self, node: Node, live: Any) -> Iterator[tuple[Slot, Any]]:
@@ -64,7 +63,7 @@ class DequeHandler(Handler):
         node = Node(self.kind, type_name(obj), {"maxlen": _maxlen(obj)})
         node.items = [walk.slot(value) for value in list(deque.__iter__(obj))]
         if type(obj) is not deque:
-            _save_attributes(node, obj, walk)
+            node.attrs = attribute_slots(obj, walk)
         return node
 
     def accepts(self, node: Node, live: Any) -> bool:
@@ -97,8 +96,3 @@ class DequeHandler(Handler):
 def _maxlen(obj: Any) -> int | None:
     found: int | None = vars(deque)["maxlen"].__get__(obj)
     return found
-
-
-def _save_attributes(node: Node, obj: Any, walk: Walk) -> None:
-    node.attrs = {name: walk.slot(value) for name, value in attributes.read(obj).items()}
-    node.attrs.update(class_slot(type(obj), walk))

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from flor.state import attributes
-from flor.state.handler import MISSING, Handler, Load, Walk, class_slot
-from flor.state.handlers.shells import attribute_values, new_shell
+from flor.state.handler import MISSING, Handler, Load, Walk
+from flor.state.handlers.shells import attribute_slots, attribute_values, new_shell
 from flor.state.names import type_name
 from flor.state.snapshot import ATOMS, Node, Slot
 
@@ -46,8 +46,7 @@ class SetHandler(Handler):
         place = {id(element): position for position, element in enumerate(ordered)}
         node.meta = [place[id(element)] for element in found]
         if type(obj) is not self.native:
-            node.attrs = {name: walk.slot(value) for name, value in attributes.read(obj).items()}
-            node.attrs.update(class_slot(type(obj), walk))
+            node.attrs = attribute_slots(obj, walk)
         return node
 
     def pairs(self, node: Node, live: Any) -> Iterator[tuple[Slot, Any]]:

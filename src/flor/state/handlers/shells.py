@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from flor.errors import RestoreMismatch
-from flor.state.handler import Load
+from flor.state import attributes
+from flor.state.handler import Load, Walk
 from flor.state.made import native_ancestor
 from flor.state.names import resolve
-from flor.state.snapshot import Node
+from flor.state.snapshot import Node, Slot
 
 
 def class_of(node: Node, load: Load) -> Any:
@@ -29,6 +30,15 @@ def new_shell(node: Node, load: Load) -> Any:
             where=load.where(node),
             todo="The class may have changed since the run was recorded.",
         ) from error
+
+
+def attribute_slots(obj: Any, walk: Walk) -> dict[str, Slot]:
+    """An object's own attributes, and its class if that is the project's."""
+    slot, cls = walk.slot, type(obj)
+    slots = {name: slot(value) for name, value in attributes.read(obj).items()}
+    if walk.project(cls.__module__):
+        slots["__class__"] = slot(cls)  # the class has state of its own
+    return slots
 
 
 def attribute_values(node: Node, load: Load) -> dict[str, Any]:

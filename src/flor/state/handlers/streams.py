@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from flor.state import attributes, loaded
-from flor.state.handler import MISSING, Handler, Load, Walk, class_slot
-from flor.state.handlers.shells import attribute_values, class_of, new_shell
+from flor.state.handler import MISSING, Handler, Load, Walk
+from flor.state.handlers.shells import attribute_slots, attribute_values, class_of, new_shell
 from flor.state.names import type_name
 from flor.state.regions import view
 from flor.state.snapshot import Node, Slot
@@ -28,9 +28,7 @@ class PythonRandomHandler(Handler):
         version, words, gauss = random.Random.getstate(obj)
         node = Node(self.kind, type_name(obj), {"version": version}, [gauss])
         node.blob = walk.blob(array("I", words).tobytes())
-        own = attributes.read(obj)
-        own.pop("gauss_next", None)
-        node.attrs = {name: walk.slot(value) for name, value in own.items()} | class_slot(type(obj), walk)
+        node.attrs = attribute_slots(obj, walk)
         return node
 
     def pairs(self, node: Node, live: Any) -> Iterator[tuple[Slot, Any]]:
@@ -43,7 +41,7 @@ class PythonRandomHandler(Handler):
 
     def fill(self, node: Node, obj: Any, load: Load) -> None:
         """The saved words."""
-        attributes.write(obj, attribute_values(node, load) | {"gauss_next": node.items[0]})
+        attributes.write(obj, attribute_values(node, load))
         words = array("I")
         words.frombytes(load.data(node) or b"")
         random.Random.setstate(obj, (node.meta["version"], tuple(words), node.items[0]))

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from flor.state import attributes, loaded
-from flor.state.handler import MISSING, Handler, Load, Refused, Walk, class_slot
-from flor.state.handlers.shells import class_of
+from flor.state.handler import MISSING, Handler, Load, Refused, Walk
+from flor.state.handlers.shells import attribute_slots, class_of
 from flor.state.names import type_name
 from flor.state.regions import Region
 from flor.state.snapshot import Node, Slot
@@ -36,13 +36,17 @@ def _unsupported(tensor: Any) -> str:
         return f"tensors of layout {tensor.layout} are not kept"
     if tensor.is_quantized or tensor.is_nested:
         return "quantized and nested tensors are not kept"
-    if type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
+    if type(tensor) not in (torch.Tensor, torch.nn.Parameter) and _dispatches(type(tensor)):
         return f"{type(tensor).__name__} is a wrapper around other tensors"
     if tensor.is_conj() or tensor.is_neg():
         return "lazily conjugated or negated tensors are not kept; resolve_conj() makes them plain"
     if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
         return "it belongs to a transform of torch.func"
     return ""
+
+
+def _dispatches(cls: Any) -> bool:
+    return cls.__torch_dispatch__ is not loaded.torch().Tensor.__torch_dispatch__
 
 
 class TensorHandler(Handler):
@@ -62,10 +66,9 @@ class TensorHandler(Handler):
             version = None if obj.requires_grad or obj.is_inference() else obj._version
             region = region_of(obj)
             node.items = [walk.region(region, (low, high), node.meta["dtype"], node.meta["shape"], version)]
+        node.attrs = attribute_slots(obj, walk)
         if (leaf or obj.retains_grad) and obj.grad is not None:
-            node.attrs[GRAD] = walk.slot(obj.grad)
-        node.attrs.update((name, walk.slot(value)) for name, value in attributes.read(obj).items())
-        node.attrs.update(class_slot(type(obj), walk))
+            node.attrs = {**node.attrs, GRAD: walk.slot(obj.grad)}
         return node
 
     def accepts(self, node: Node, live: Any) -> bool:

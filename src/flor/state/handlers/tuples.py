@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from flor.state import attributes
-from flor.state.handler import MISSING, Handler, Load, Walk, class_slot
-from flor.state.handlers.shells import attribute_values, class_of
+from flor.state.handler import MISSING, Handler, Load, Walk
+from flor.state.handlers.shells import attribute_slots, attribute_values, class_of
 from flor.state.names import type_name
 from flor.state.snapshot import ATOMS, Node, Slot
 
@@ -19,11 +19,9 @@ class TupleHandler(Handler):
 
     def save(self, obj: Any, walk: Walk) -> Node:
         """The elements."""
-        slot = walk.slot
-        node = Node(self.kind, type_name(obj), None, [slot(value) for value in tuple.__iter__(obj)])
+        node = Node(self.kind, type_name(obj), None, list(map(walk.slot, tuple.__iter__(obj))))
         if type(obj) is not tuple:
-            node.attrs = {name: walk.slot(value) for name, value in attributes.read(obj).items()}
-            node.attrs.update(class_slot(type(obj), walk))
+            node.attrs = attribute_slots(obj, walk)
         return node
 
     def accepts(self, node: Node, live: Any) -> bool:

@@ -22,7 +22,7 @@ class WeakHandler(Handler):
         referent = obj()
 
         def finish(known: Any) -> None:
-            node.items[0] = known(referent)
+            node.items = [known(referent)]
 
         walk.later(finish)
         return node
