@@ -225,7 +225,7 @@ def checkout(run: str, folder: Path, store: Path) -> None:
 
 def replay_options(command: Command) -> Command:
     """What `replay` and `plan` have in common."""
-    options = [
+    options: list[Callable[[Command], Command]] = [
         click.argument("run", required=False),
         click.option("-j", "--workers", type=click.IntRange(min=1), envvar="FLOR_WORKERS",
                      help="Worker processes (as many as there are cores for them)."),

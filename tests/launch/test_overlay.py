@@ -334,10 +334,10 @@ def in_a_process(home: Path, operation: Callable[[], object], overlay: Overlay |
             overlay.remove()
 
 
-RANDOM_NAMES = {"tempfile in the project", "shelve"}
+ANY_ORDER = {"tempfile in the project", "threads"}
 
 
-@pytest.mark.parametrize("name", sorted(OPERATIONS.keys() - RANDOM_NAMES))
+@pytest.mark.parametrize("name", sorted(OPERATIONS.keys() - ANY_ORDER))
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_the_script_sees_what_it_would_see_without_us_after(name: str, home: Path, tmp_path: Path) -> None:
     replayed = in_a_process(home, OPERATIONS[name], Overlay(tmp_path / "overlay"))
@@ -526,7 +526,7 @@ def test_a_hidden_file_was_never_there(overlay: Overlay, home: Path) -> None:
     assert not os.path.exists("runs")
     os.makedirs("runs/exp1")
     assert os.listdir("latest") == []
-    assert asked == [f"{home}/runs"]
+    assert asked == [f"{home}/runs/exp1/events", f"{home}/runs"]
 
 
 def test_the_first_read_of_an_original_is_told_once(overlay: Overlay, home: Path) -> None:
@@ -643,7 +643,6 @@ def test_the_working_directory_may_be_one_that_only_the_overlay_has(overlay: Ove
     assert os.getcwdb() == os.fsencode(f"{home}/only")
     assert os.listdir() == ["here"]
     assert Path("here").resolve() == home / "only/here"
-    assert [entry.path for entry in os.scandir("../data")] == ["../data/a.txt", "../data/b.txt"] or True
     assert sorted(entry.path for entry in os.scandir("../data")) == ["../data/a.txt", "../data/b.txt"]
     os.chdir(home)
     assert os.getcwd() == str(home)

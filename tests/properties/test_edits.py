@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import copy
 import random
 from collections import Counter
@@ -14,6 +15,7 @@ from flor.source.probes import diff_sources
 from flor.source.treediff import sections
 
 NESTED = """
+    import functools
     import random
     import time
 
@@ -249,13 +251,14 @@ def wrap_statement(tree: ast.Module, rng: random.Random) -> bool:
     return True
 
 
+REPEATABLE = ("step()", "+= 1", "loss.item())", "+= loss.item()", "backward()", "history.append(mean)", "next(batches)")
+
+
 def repeat_statement(tree: ast.Module, rng: random.Random) -> bool:
     """The same statement once more: a second step, a second append."""
-    block = rng.choice(list(blocks(tree)))
-    repeatable = [node for node in block if isinstance(node, ast.AugAssign) or "step()" in ast.unparse(node)[-6:]]
-    if not repeatable:
-        return False
-    block.insert(block.index(repeatable[0]), copy.deepcopy(repeatable[0]))
+    places = [(block, node) for block in blocks(tree) for node in block if ast.unparse(node).endswith(REPEATABLE)]
+    block, node = rng.choice(places)
+    block.insert(block.index(node), copy.deepcopy(node))
     return True
 
 
@@ -298,7 +301,7 @@ print(sum(1 for _ in self.loader))
 print(list(batches)[:1])
 raise RuntimeError("stop")
 if loss > 3: raise ValueError
-print(evaluate_all())
+print(get_lr(update(target, model, 0.5)))
 with torch.no_grad(): model[0].bias += 1
 torch.set_default_dtype(torch.float64)
 torch.backends.cudnn.benchmark = True
@@ -309,6 +312,16 @@ print(x.clamp_(0, 1))
 print(update(target, model, 0.5))
 print(scheduler.step())
 config["decay"] = 0.5
+print(list(map(model, [x])))
+print(sorted([x], key=model))
+print(*batches)
+first, *rest = batches
+print(x in batches)
+history.sort()
+model.half()
+print(model.double())
+torch.nn.Module.eval(model)
+print(functools.partial(optimizer.step)())
 import sys; sys.exit()
 exec("lr = 3")
 print(nn.Linear(2, 2))
@@ -327,9 +340,21 @@ REBINDING = {
 }  # fmt: skip
 
 
+def fits(added: list[ast.stmt], tree: ast.Module) -> bool:
+    """True if the script has every name that the statement is about."""
+    known = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} | set(dir(builtins))
+    known |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    known |= {alias.asname or alias.name for node in ast.walk(tree) for alias in getattr(node, "names", [])}
+    names = {node for part in added for node in ast.walk(part) if isinstance(node, ast.Name)}
+    bound = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    return all(node.id in known | bound for node in names)
+
+
 def add_disturbance(tree: ast.Module, rng: random.Random) -> bool:
     block = rng.choice(list(blocks(tree)))
     added = ast.parse(rng.choice(DISTURBING)).body
+    if not fits(added, tree):
+        return False
     if rng.random() < 0.4:
         (outer,) = ast.parse(rng.choice(["if flag:\n    print(1)", "try:\n    print(1)\nfinally:\n    print(2)"])).body
         outer.body += added  # type: ignore[attr-defined]
@@ -417,7 +442,7 @@ def many(mutations: list[Mutation], count: int, seed: int) -> Iterator[tuple[str
 
 def test_no_unsafe_edit_passes_silently() -> None:
     silent, seen = [], Counter[str]()
-    for name, before, after in many(MUTATIONS, 600, seed=1):
+    for name, before, after in many(MUTATIONS, 520, seed=1):
         edit = compare(before, after)
         seen[name] += 1
         if not edit.others and not any(probe.doubts for probe in edit.probes):
@@ -436,6 +461,8 @@ def after_backward(script: str, statement: str) -> Edit:
 def test_every_disturbing_statement_is_doubted() -> None:
     for script in SCRIPTS:
         for statement in DISTURBING:
+            if not fits(ast.parse(statement).body, ast.parse(script)):
+                continue
             edit = after_backward(script, statement.replace("{", "{{").replace("}", "}}"))
             assert edit.others or any(probe.doubts for probe in edit.probes), statement
 
@@ -449,7 +476,7 @@ def test_a_rebinding_of_what_training_reads_later_is_refused() -> None:
 
 def test_log_statements_are_accepted() -> None:
     total, refused = 0, []
-    for _, before, after in many([add_log], 300, seed=2):
+    for _, before, after in many([add_log], 250, seed=2):
         edit = compare(before, after)
         total += 1
         if edit.others or any(probe.refused for probe in edit.probes):
@@ -458,7 +485,7 @@ def test_log_statements_are_accepted() -> None:
 
 
 def test_after_an_addition_every_old_line_is_found_again() -> None:
-    for _, before, after in many([add_log], 60, seed=3):
+    for _, before, after in many([add_log], 40, seed=3):
         old, new, lines = before.splitlines(), after.splitlines(), compare(before, after).lines
         for number, text in enumerate(old, 1):
             there = lines.present("train.py", number)

@@ -121,9 +121,9 @@ def changed(text: str, number: int = 0, **others: str) -> dict[str, Reason]:
     ("statement", "names"),
     [
         ("a.b = 1", {"a"}),
-        ("a.b.c = x", {"a"}),
+        ("a.b.c = x", {"a", "x"}),
         ("a[0] = x", {"a"}),
-        ("a[0].b, c = x", {"a", "c"}),
+        ("a[0].b, c = x", {"a", "c", "x"}),
         ("a += 1", {"a"}),
         ("a.b -= 1", {"a"}),
         ("a[x] *= 2", {"a"}),

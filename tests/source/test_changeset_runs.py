@@ -1,10 +1,12 @@
-"""Programs that are run: every name whose value a loop really changes is in its changeset."""
+"""Programs that are run: what a loop really changes can be reached from the names in its changeset."""
 
 from __future__ import annotations
 
 import ast
 import pickle
+from collections.abc import Iterable
 from textwrap import dedent
+from types import FunctionType, ModuleType
 
 import pytest
 
@@ -31,6 +33,28 @@ PROGRAMS = {
         first = rows[0]
         for i in range(2):
             first.append(i)
+        """,
+    "an alias made before the loop of a name that the loop rebinds": """
+        rows = [[1], [2]]
+        first = rows[0]
+        for i in range(2):
+            if first: first.append(i)
+            first = None
+        """,
+    "a name that the loop rebinds, with an alias made before": """
+        rows = [[1], [2]]
+        first = rows[0]
+        for i in range(2):
+            if rows: rows[0].append(i)
+            rows = None
+        """,
+    "a chain of names that the loop rebinds": """
+        a = [1]
+        b = a
+        c = b
+        for i in range(2):
+            if c: c.append(i)
+            b = c = None
         """,
     "a temporary container": """
         row, other = [1], [2]
@@ -260,36 +284,55 @@ PROGRAMS = {
 }
 
 
-def state(world: dict[str, object]) -> dict[str, object]:
-    """What each data variable of the program looks like, without addresses."""
-    return {name: look(value) for name, value in world.items() if not name.startswith("__")}
+def graph(roots: Iterable[object]) -> dict[int, object]:
+    """Every object that can be reached and could change, by its id."""
+    found: dict[int, object] = {}
+    todo = list(roots)
+    while todo:
+        value = todo.pop()
+        if id(value) not in found and not isinstance(value, int | str | ModuleType | None):
+            found[id(value)] = value
+            todo.extend(parts(value).values())
+    return found
 
 
-def look(value: object) -> object:
+def parts(value: object) -> dict[object, object]:
+    """What an object holds itself."""
     if isinstance(value, list | tuple):
-        return [look(each) for each in value]
+        return dict(enumerate(value))
     if isinstance(value, dict):
-        return {str(key): look(each) for key, each in value.items()}
-    if isinstance(value, type):
-        return {key: look(each) for key, each in vars(value).items() if isinstance(each, int | str)}
-    if hasattr(value, "__dict__") and not callable(value):
-        return look(vars(value))
+        return dict(value)
+    if isinstance(value, FunctionType):
+        cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        return dict(enumerate([*cells, *(value.__defaults__ or ())]))
     if type(value).__name__ in ("list_iterator", "zip"):
-        return pickle.dumps(value)
-    return value if isinstance(value, int | str | None) else type(value).__name__
+        return {"state": pickle.dumps(value).hex()}
+    own = {key: each for key, each in getattr(value, "__dict__", {}).items() if not key.startswith("__")}
+    return {**own, "bound": getattr(value, "__self__", None)}
+
+
+def shape(value: object) -> dict[object, object]:
+    """The parts by value if they cannot change, by identity if they can."""
+    return {key: each if isinstance(each, int | str | None) else id(each) for key, each in parts(value).items()}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_every_name_that_really_changes_is_in_the_changeset(name: str) -> None:
+def test_what_really_changes_is_bound_to_or_reached_from_a_name_in_the_changeset(name: str) -> None:
     tree = ast.parse(dedent(PROGRAMS[name]))
     loop = next(loop for loop in find_loops(tree, "t.py") if loop.function == "<module>")
     at = tree.body.index(loop.node)
     world: dict[str, object] = {"__name__": "t"}
     exec(compile(ast.Module(tree.body[:at], []), "t.py", "exec"), world)
-    before = state(world)
+    names = dict(world)
+    before = graph(names.values())
+    shapes = {each: shape(value) for each, value in before.items()}
     exec(compile(ast.Module([loop.node], []), "t.py", "exec"), world)
-    after = state(world)
-    really = {each for each in before.keys() | after.keys() if before.get(each) != after.get(each)}
     said = changed_names(loop, summarize({"t.py": tree}))
-    assert really, "the program changes nothing"
-    assert really <= set(said)
+    rebound = {
+        each for each in names.keys() | world.keys() if shape({0: names.get(each)}) != shape({0: world.get(each)})
+    }
+    assert rebound - {"__builtins__"} <= set(said)
+    alive = graph(value for each, value in world.items() if each != "__builtins__")
+    changed = {each for each in alive if each in before and shape(before[each]) != shapes[each]}
+    assert changed <= set(graph(world[each] for each in said if each in world)), [before[each] for each in changed]
+    assert rebound | changed, "the program changes nothing"

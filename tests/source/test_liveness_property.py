@@ -1,9 +1,11 @@
-"""What is called dead may be overwritten at any boundary: random programs behave the same with all dead names poisoned."""
+"""What is called dead may be overwritten: random programs behave the same with all dead names poisoned."""
 
 from __future__ import annotations
 
 import ast
 import random
+from contextlib import nullcontext
+from typing import Any
 
 import pytest
 
@@ -167,19 +169,12 @@ def outcome(tree: ast.Module, seed: int) -> list[str]:
         if coins.random() < 0.5:
             raise ValueError(number)
 
-    def nullcontext(value: object = None) -> object:
-        from contextlib import nullcontext
-
-        return nullcontext(value)
-
-    world = {
-        **{"use": use, "fuel": fuel, "boom": boom, "coin": lambda number: coins.random() < 0.5},
-        **{"suppressing": Suppressing, "nullcontext": nullcontext, "__name__": "program", "POISON": Poison()},
-    }
+    world: dict[str, Any] = {"use": use, "fuel": fuel, "boom": boom, "coin": lambda number: coins.random() < 0.5}
+    world |= {"suppressing": Suppressing, "nullcontext": nullcontext, "__name__": "program", "POISON": Poison()}
     try:
         exec(compile(ast.fix_missing_locations(tree), "<program>", "exec"), world)
         if "program" in world:
-            world["program"]()  # type: ignore[operator]
+            world["program"]()
     except OutOfFuel:
         pass
     except Exception as error:
@@ -220,14 +215,14 @@ class Continues(ast.NodeTransformer):
     def __init__(self, names: set[str]) -> None:
         self.names = names
 
-    def visit_Continue(self, node: ast.Continue) -> ast.AST:  # noqa: N802
+    def visit_Continue(self, node: ast.Continue) -> ast.AST:
         return ast.If(ast.Constant(True), [*poison(self.names), node], [])
 
-    def visit_For(self, node: ast.For) -> ast.AST:  # noqa: N802
+    def visit_For(self, node: ast.For) -> ast.AST:
         node.orelse = [self.visit(statement) for statement in node.orelse]
         return node
 
-    def visit_While(self, node: ast.While) -> ast.AST:  # noqa: N802
+    def visit_While(self, node: ast.While) -> ast.AST:
         node.orelse = [self.visit(statement) for statement in node.orelse]
         return node
 

@@ -180,6 +180,11 @@ def test_an_import_with_one_more_name_is_support() -> None:
     assert (edit.others, [probe.kind for probe in edit.probes]) == ((), ["support"])
 
 
+def test_the_same_import_once_more_is_support() -> None:
+    edit = edit_of("import torch\n" + SCRIPT.replace("import numpy", "import math\nimport numpy"))
+    assert (levels(edit), {probe.kind for probe in edit.probes}) == (set(), {"support"})
+
+
 def test_eval_and_back_to_train_around_a_probe_is_a_maybe() -> None:
     assert levels(with_outer("net.eval()\nprint(net(x).mean().item())\nnet.train()")) == {"maybe"}
 
@@ -293,7 +298,8 @@ def test_a_reworded_print_says_that_only_logs_changed() -> None:
 
 def test_swapped_statements_are_a_change() -> None:
     new = SCRIPT.replace(
-        "        optimizer.zero_grad()\n        loss.backward()\n", "        loss.backward()\n        optimizer.zero_grad()\n"
+        "        optimizer.zero_grad()\n        loss.backward()\n",
+        "        loss.backward()\n        optimizer.zero_grad()\n",
     )
     assert edit_of(new).others
 
@@ -326,7 +332,9 @@ def test_a_syntax_error_names_file_and_line() -> None:
 
 
 def test_a_sum_over_iterations_is_carried() -> None:
-    new = SCRIPT.replace("for epoch", "seen = 0.0\nfor epoch").replace(OUTER, "    seen += loss.item()\n    print(seen)\n")
+    new = SCRIPT.replace("for epoch", "seen = 0.0\nfor epoch").replace(
+        OUTER, "    seen += loss.item()\n    print(seen)\n"
+    )
     probes = edit_of(new).probes
     assert [probe.carries for probe in probes] == [{"seen"}] * 3
 
@@ -358,8 +366,19 @@ def test_a_value_that_only_some_iterations_set_is_carried() -> None:
     assert {probe.carries for probe in edit.probes} == {frozenset({"seen"})}
 
 
+def test_a_list_that_an_added_function_fills_is_carried() -> None:
+    head = "acts = []\ndef note(module, args, out):\n    acts.append(out.mean().item())\nnet[0].register_forward_hook(note)\n"
+    probes = edit_of(SCRIPT.replace("for epoch", f"{head}for epoch").replace(OUTER, "    print(acts)\n")).probes
+    assert probes[-1].carries == {"acts"}
+    head = "acts = []\nnet[0].register_forward_hook(lambda m, i, o: acts.append(o.mean().item()))\n"
+    probes = edit_of(SCRIPT.replace("for epoch", f"{head}for epoch").replace(OUTER, "    print(acts)\n")).probes
+    assert probes[-1].carries == {"acts"}
+
+
 def test_a_constant_set_before_the_loop_is_not_carried() -> None:
-    new = SCRIPT.replace("for epoch", "every = 2\nfor epoch").replace(OUTER, "    if epoch % every == 0:\n        print(1)\n")
+    new = SCRIPT.replace("for epoch", "every = 2\nfor epoch").replace(
+        OUTER, "    if epoch % every == 0:\n        print(1)\n"
+    )
     assert all(probe.carries == frozenset() for probe in edit_of(new).probes)
 
 
@@ -367,7 +386,9 @@ def test_a_hook_is_deferred() -> None:
     new = SCRIPT.replace("for epoch", "net[0].register_forward_hook(lambda m, i, o: print(o.mean()))\nfor epoch")
     probe = only(edit_of(new))
     assert (probe.kind, probe.deferred) == ("print", True)
-    new = SCRIPT.replace("for epoch", "def hook(g):\n    print(g.norm())\n\nnet[0].weight.register_hook(hook)\nfor epoch")
+    new = SCRIPT.replace(
+        "for epoch", "def hook(g):\n    print(g.norm())\n\nnet[0].weight.register_hook(hook)\nfor epoch"
+    )
     assert [probe.deferred for probe in edit_of(new).probes] == [False, True]
 
 

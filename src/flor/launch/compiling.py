@@ -24,11 +24,13 @@ class Compiler:
         *,
         texts: Mapping[str, str] | None = None,
         rename: Callable[[str], str] = str,
+        doubtful: Mapping[str, frozenset[int]] | None = None,
     ) -> None:
         self.project = project
         self.keep = keep
         self.on_trouble = on_trouble
         self.texts = texts or {}  # what to execute in place of what is on disk
+        self.doubtful = doubtful or {}  # lines of probes to be watched, file by file
         self.rename = rename  # what a loop is called, where that differs from its place in the source
 
     def compile(self, text: bytes, path: str, module: str) -> CodeType:
@@ -39,7 +41,12 @@ class Compiler:
         plain = compile(text, path, "exec", dont_inherit=True)
         try:
             tree = ast.parse(text, path)
-            code: CodeType = compile(instrument(tree, name, self.rename), path, "exec", dont_inherit=True)
+            code: CodeType = compile(
+                instrument(tree, name, self.rename, self.doubtful.get(name, frozenset())),
+                path,
+                "exec",
+                dont_inherit=True,
+            )
         except Exception as error:  # a failure of ours never stops training
             self.on_trouble(f"{name} is not instrumented: {type(error).__name__}: {error}")
             code = plain

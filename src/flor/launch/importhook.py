@@ -27,7 +27,7 @@ class ProjectLoader(SourceFileLoader):
         module.__dict__["_flor"] = hooks
         return module
 
-    def path_stats(self, path: str) -> Mapping[str, Any]:  # type: ignore[override]
+    def path_stats(self, path: str) -> Mapping[str, Any]:
         """Without these Python neither reads nor writes bytecode: instrumented code never lies where plain one is."""
         raise OSError(f"no bytecode for {path}")
 

@@ -38,7 +38,7 @@ class Stage:
         self.loggers = LoggerWatch(self.logbook, self.imports)
         self.imports.install()
         self.imports.when("torch", _torch_imported)
-        self.imports.when("torch.utils.data", lambda _: watch_loaders())
+        self.imports.when("torch.utils.data", _data_imported)
         self.finder = importhook.install(self.compiler)
         self.streams.install()
         self.loggers.install()
@@ -66,6 +66,10 @@ class Stage:
         module = sys.modules.get(name)
         file = getattr(module, "__file__", None) if module is not None else None
         return isinstance(file, str) and self.project.owns(file)
+
+
+def _data_imported(_: ModuleType) -> None:
+    watch_loaders()
 
 
 def _torch_imported(torch: ModuleType) -> None:

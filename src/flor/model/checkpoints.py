@@ -11,7 +11,7 @@ from flor.model.positions import Execution, Level, Position
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """The moment of a checkpoint: iteration `iteration` of a loop execution is about to begin, or (None) it has ended."""
+    """The moment of a checkpoint: an iteration of a loop execution is about to begin, or (None) it has ended."""
 
     execution: Execution
     iteration: int | None

@@ -54,5 +54,6 @@ class Order:
     loops: dict[str, str]  # loop id in the present source -> in the recorded one; new loops are left out
     probe_lines: dict[str, list[int]]
     never_skip: tuple[str, ...]
+    doubtful: dict[str, list[int]]  # lines of probes that might disturb training
     new_names: tuple[str, ...]  # names that only the probes use
     without: tuple[str, ...] = ()  # checkpoints that failed before, by their text

@@ -9,7 +9,7 @@ from flor.query.runs import Run
 
 
 def write_sources(run: Run, folder: Path) -> list[Path]:
-    """Write the run's files below a folder that is new or empty; files from outside the project's folder go to `_outside`."""
+    """Write the run's files below a new folder; files from outside the project's folder go to `_outside`."""
     if folder.exists() and any(folder.iterdir()):
         raise UsageError(f"{folder} is not empty.", todo="Name a new folder.")
     written = []

@@ -123,9 +123,7 @@ class Run:
     def loop_names(self) -> dict[str, str]:
         """The short name of each loop: its first target."""
         return {
-            str(loop.id): loop.name
-            for file, text in self.sources.items()
-            for loop in find_loops(ast.parse(text), file)
+            str(loop.id): loop.name for file, text in self.sources.items() for loop in find_loops(ast.parse(text), file)
         }
 
     @property

@@ -20,7 +20,7 @@ from flor.source.instrument import instrument
 
 def runs_table(summaries: Iterable[Summary]) -> str:
     """One line a run."""
-    rows = [("run", "status", "started", "seconds", "records", "checkpoints", "command")]
+    rows: list[tuple[str, ...]] = [("run", "status", "started", "seconds", "records", "checkpoints", "command")]
     rows += [_cells(summary) for summary in summaries]
     return columns(rows) if len(rows) > 1 else "no runs here yet; make one with: flor record SCRIPT"
 
@@ -79,7 +79,9 @@ def run_text(run: Run) -> str:
     if git:
         lines.append(f"  git          {git['commit'][:12]}{', dirty' if git['dirty'] else ''}")
     lines.append(f"  python       {facts.get('python', '')} on {facts.get('platform', '')}")
-    lines += [f"  torch        {n.values['version']}, {n.values['threads']} threads" for n in run.notes if n.kind == "torch"]
+    lines += [
+        f"  torch        {n.values['version']}, {n.values['threads']} threads" for n in run.notes if n.kind == "torch"
+    ]
     lines += [f"  source       {name} ({len(text):,} bytes)" for name, text in run.sources.items()]
     lines += [f"  trouble      {note.values['text']}" for note in run.notes if note.kind == "trouble"]
     lines += [f"  damaged      {fragment} at byte {damage.offset}: {damage.reason}" for fragment, damage in run.damage]
@@ -101,7 +103,9 @@ def loops_text(run: Run) -> str:
     ends = Counter(key["loop"] for key in keys if key["iteration"] is None)
     points = Counter(key["loop"] for key in keys if key["iteration"] is not None)
     refused = ended.get("checkpoints", {}).get("refused", {})
-    rows = [("loop", "name", "executions", "iterations", "seconds", "ends kept", "resume points", "verdict")]
+    rows: list[tuple[str, ...]] = [
+        ("loop", "name", "executions", "iterations", "seconds", "ends kept", "resume points", "verdict")
+    ]
     for loop, facts in ended.get("loops", {}).items():
         reasons = [refused[place] for place in (loop, loop + "@") if place in refused]
         kept = ends[loop] + points[loop] > 0

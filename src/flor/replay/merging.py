@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -76,6 +76,9 @@ class Merger:
                     end = _after(recorded, at, execution_from_json(event.values))
                     yield from (Merged("recorded", record) for record in recorded[at:end])
                     at = end
+                elif event.kind == "disturbed":
+                    text = f"the probe changes the training: {event.values['differences'][0]}"
+                    self.findings.divergences.append(Divergence((), event.values["probe"], "", "", text))
                 elif event.kind == "ended early":
                     self._diverge((), "", f"{event.values['stop']} iterations", f"{event.values['at']} iterations")
             elif isinstance(event, LogRecord) and collecting:
@@ -89,7 +92,7 @@ class Merger:
             self._diverge(missing.position, str(missing.statement), _text(missing), "nothing")
         yield from (Merged("recorded", record) for record in rest)
 
-    def _pair(self, recorded: Sequence[LogRecord], at: int, event: LogRecord) -> Iterator[Merged]:
+    def _pair(self, recorded: Sequence[LogRecord], at: int, event: LogRecord) -> Generator[Merged, None, int]:
         """Find the recorded twin of a replayed record; what cannot have a twin is passed on."""
         twin = at
         while twin < len(recorded) and not self._same_place(recorded[twin], event):
@@ -100,7 +103,7 @@ class Merger:
             if not self._event_unsteady(event):
                 want = _text(recorded[twin]) if twin < len(recorded) else "nothing"
                 self._diverge(event.position, str(event.statement), want, _text(event))
-            return at  # noqa: B901  the value of `yield from`
+            return at
         yield from (Merged("recorded", record) for record in recorded[at : twin + 1])
         self._compare(recorded[twin], event)
         return twin + 1

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from flor.errors import UsageError
 from flor.model.checkpoints import Key
 from flor.model.edits import Edit, Probe
 from flor.model.plan import Plan, Segment
-from flor.model.positions import MODULE, LoopId
+from flor.model.positions import MODULE
 from flor.replay.history import History, LoopRun
 from flor.source.blocks import Loop, find_loops, match_loops
 from flor.source.effects import loops_that_may_enter
@@ -97,13 +98,17 @@ def make_plan(
     reasons: list[str] = []
     if main is None:
         reasons.append("no loop was recorded: the script runs from its beginning to its end")
-        return Plan(None, 0, (Segment(0, None, None),), reach.loops, reach.anywhere, False, history.seconds, tuple(reasons))
+        return Plan(
+            None, 0, (Segment(0, None, None),), reach.loops, reach.anywhere, False, history.seconds, tuple(reasons)
+        )
     start, stop = _range(epochs, main.iterations)
     ended = Key(main.execution, None) in history.checkpoints
     if epochs is None and not reach.inside_main and ended and reach.outside_main:
         reasons.append("no probe is inside the main loop: it is skipped as a whole")
         segment = Segment(0, None, None)
-        return Plan(main.execution, main.iterations, (segment,), reach.loops, reach.anywhere, True, STARTUP, tuple(reasons))
+        return Plan(
+            main.execution, main.iterations, (segment,), reach.loops, reach.anywhere, True, STARTUP, tuple(reasons)
+        )
     if reach.carries:
         reasons.append("a probe carries values from one iteration to the next: one worker, from the beginning")
         segments = [Segment(0, stop if epochs else None, None)]
@@ -125,16 +130,14 @@ def _range(epochs: tuple[int | None, int | None] | None, iterations: int) -> tup
     return start, stop
 
 
-def _segments(
-    main: LoopRun, history: History, start: int, stop: int, workers: int, *, open_end: bool
-) -> list[Segment]:
+def _segments(main: LoopRun, history: History, start: int, stop: int, workers: int, *, open_end: bool) -> list[Segment]:
     """Split the iterations so that each worker has about the same measured time, at places where it can begin."""
     points = [point for point in history.resume_points(main.execution) if point < stop]
     inner_ends = any(_is_inside(key, main) for key in history.checkpoints if key.iteration is None)
     places = points if len(points) >= workers - 1 or not inner_ends else list(range(1, stop))
     cuts = [start, *_cuts([p for p in places if start < p < stop], main, start, stop, workers), stop]
     segments = []
-    for begin, end in zip(cuts, cuts[1:], strict=False):
+    for begin, end in pairwise(cuts):
         resume = max((point for point in points if point <= begin), default=None) if begin else None
         segments.append(Segment(begin, None if end == stop and open_end else end, resume))
     return segments
@@ -142,7 +145,8 @@ def _segments(
 
 def _cuts(places: list[int], main: LoopRun, start: int, stop: int, workers: int) -> list[int]:
     """At most workers - 1 places that divide the time evenly."""
-    total, cuts = main.cost(start, stop), []
+    total = main.cost(start, stop)
+    cuts: list[int] = []
     for number in range(1, workers):
         later = [place for place in places if place > (cuts[-1] if cuts else start)]
         if not later:
@@ -183,6 +187,10 @@ def probe_lines(edit: Edit) -> dict[str, list[int]]:
     return {file: sorted(lines) for file, lines in edit.lines.added.items() if lines}
 
 
-def new_loop_name(loop: LoopId) -> str:
-    """What a loop that only the probe has is called."""
-    return f"+{loop}"
+def doubtful_lines(edit: Edit) -> dict[str, list[int]]:
+    """The lines of probes that might disturb training."""
+    found: dict[str, set[int]] = {}
+    for probe in edit.probes:
+        if probe.doubts:
+            found.setdefault(probe.file, set()).update(range(probe.first_line, probe.last_line + 1))
+    return {file: sorted(lines) for file, lines in found.items()}

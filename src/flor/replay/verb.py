@@ -19,7 +19,7 @@ from flor.replay.executors.local import Job, LocalExecutor
 from flor.replay.history import History
 from flor.replay.merging import Findings, Merged, Merger, part_of
 from flor.replay.orders import write_order
-from flor.replay.planning import Sources, loops_with_else, make_plan, new_names, probe_lines
+from flor.replay.planning import Sources, doubtful_lines, loops_with_else, make_plan, new_names, probe_lines
 from flor.replay.sources import present_sources, recorded_sources
 from flor.replay.worker import REFUSED
 from flor.source.probes import diff_sources
@@ -93,9 +93,7 @@ class Replay:
 
     def plan(self) -> Plan:
         """What would be done."""
-        return make_plan(
-            self.edit, self.sources, self.history, workers=self.wish.workers, epochs=self.wish.epochs
-        )
+        return make_plan(self.edit, self.sources, self.history, workers=self.wish.workers, epochs=self.wish.epochs)
 
     def perform(self, on_progress: Callable[[str], None] = lambda _: None) -> Result:
         """Do it."""
@@ -182,14 +180,13 @@ class Replay:
             sources=dict(self.sources.present),
             loops=self.sources.loop_ids(),
             probe_lines=probe_lines(self.edit),
+            doubtful=doubtful_lines(self.edit),
             never_skip=tuple(sorted(loops_with_else(self.sources))),
             new_names=tuple(sorted(new_names(self.sources))),
         )
         return [replace(base, worker=number, segment=segment) for number, segment in enumerate(plan.segments)]
 
-    def _run_workers(
-        self, plan: Plan, folder: Path, on_progress: Callable[[str], None]
-    ) -> dict[int, list[Record]]:
+    def _run_workers(self, plan: Plan, folder: Path, on_progress: Callable[[str], None]) -> dict[int, list[Record]]:
         """Each worker's records, once all have ended well; one that fails is tried again."""
         orders = dict(enumerate(self._orders(plan, folder)))
         streams: dict[int, list[Record]] = {}
@@ -221,11 +218,7 @@ class Replay:
         without = (*order.without, refused.values["key"])
         segment = order.segment
         if segment.resume is not None and order.plan.main is not None:
-            points = [
-                point
-                for point in self.history.resume_points(order.plan.main)
-                if point < segment.resume
-            ]
+            points = [point for point in self.history.resume_points(order.plan.main) if point < segment.resume]
             segment = replace(segment, resume=max(points, default=None))
         return replace(order, without=without, segment=segment)
 
@@ -299,7 +292,9 @@ def part_before(recorded: Sequence[LogRecord], plan: Plan) -> Sequence[LogRecord
         return []
     first = plan.segments[0]
     rest = part_of(recorded, plan, first, first=True)
-    return recorded[: len(recorded) - len(part_of(recorded, plan, replace(first, stop=None), first=True))] if rest else []
+    return (
+        recorded[: len(recorded) - len(part_of(recorded, plan, replace(first, stop=None), first=True))] if rest else []
+    )
 
 
 def part_after(recorded: Sequence[LogRecord], plan: Plan) -> Sequence[LogRecord]:

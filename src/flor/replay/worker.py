@@ -19,6 +19,7 @@ from flor.launch.project import Project
 from flor.launch.randomness import set_numpy_state, set_random_state
 from flor.launch.stage import Stage
 from flor.launch.target import Target, find_module, find_script
+from flor.launch.volatility import Volatile
 from flor.model.plan import Order
 from flor.model.records import Ended, Note
 from flor.query.runs import Run
@@ -29,7 +30,6 @@ from flor.runtime.probing import ProbeStatements
 from flor.runtime.replaying import Replayer
 from flor.runtime.restoring import Checkpoints, Restorer
 from flor.runtime.session import Session
-from flor.launch.volatility import Volatile
 from flor.store.journal import JournalWriter
 from flor.store.layout import Layout
 from flor.store.run import open_run
@@ -48,7 +48,12 @@ class Worker:
         self.target = self._target()
         self.project = Project.around(self.target.folder)
         self.compiler = Compiler(
-            self.project, lambda *_: None, self._trouble, texts=order.sources, rename=self._loop_name
+            self.project,
+            lambda *_: None,
+            self._trouble,
+            texts=order.sources,
+            rename=self._loop_name,
+            doubtful={file: frozenset(lines) for file, lines in order.doubtful.items()},
         )
         self.stage = Stage(self.project, self.compiler, self._trouble)
         self.overlay = Overlay(folder / f"files{order.worker}", pass_through=[folder])

@@ -33,6 +33,11 @@ class Capturer:
             memory=self.memory,
         )
 
+    def whole(self, caller: FrameType) -> Snapshot:
+        """What the program's state is now, all names alike."""
+        scopes = self.scopes.read(caller, None)
+        return capture(scopes, project=self.scopes.owns_module, optional={s: scopes[s].keys() for s in scopes})
+
     def optional(self, scopes: Scopes, key: Key, caller: FrameType) -> dict[str, frozenset[str]]:
         """The names of the loop's own scope that nothing reads any more."""
         live = self.live_names(key.execution.loop, key.iteration is None)

@@ -66,6 +66,20 @@ def end(loop: str) -> None:
         session.end(loop, sys._getframe(1))
 
 
+def probing(place: str) -> None:
+    """A probe that might disturb training is about to run."""
+    session = current.session
+    if session is not None and session.thread == get_ident():
+        session.conductor.probing(place, sys._getframe(1))
+
+
+def probed(place: str) -> None:
+    """That probe has run."""
+    session = current.session
+    if session is not None and session.thread == get_ident():
+        session.conductor.probed(place, sys._getframe(1))
+
+
 def enter(function: str) -> None:
     """A function of the project is entered."""
     session = current.session

@@ -65,7 +65,7 @@ class Logbook:
                 number = self.names[name] = self.sink.intern(name)
             session = self.session
             if session.stack and threading.get_ident() == session.thread:
-                position = b"".join([LEVEL.pack(f.site.number, min(f.occurrence, 65535), f.iteration) for f in session.stack])
+                position = b"".join([LEVEL.pack(f.site.number, f.occurrence, f.iteration) for f in session.stack])
                 if not session.stack[-1].site.logged:
                     session.logged()
             else:

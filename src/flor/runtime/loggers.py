@@ -74,7 +74,7 @@ class LoggerWatch:
         def kept(*args: Any, **kwargs: Any) -> Any:
             try:
                 _keep(logbook, channel, values(*args, **kwargs), sys._getframe(1))
-            except Exception:  # noqa: S110  a call that we do not understand is the library's to judge
+            except Exception:  # a call that we do not understand is the library's to judge
                 pass
             return real(*args, **kwargs)
 

@@ -1,11 +1,17 @@
-"""Tells a probe's log records from those of the recorded statements."""
+"""Probes at work: whose log records are theirs, and whether they disturb training."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, FrameType, TracebackType
 
+from flor.runtime.sites import clock
 from flor.runtime.statements import Statements
+from flor.state import Snapshot, differences
+
+Capture = Callable[[FrameType], Snapshot]
+ALWAYS = 16  # executions of a probe that are watched in any case
+SHARE = 0.2  # of the time, for watching further ones
 
 
 class ProbeStatements(Statements):
@@ -47,3 +53,32 @@ class ProbeStatements(Statements):
             known = file is not None and frame.f_lineno in self.probe_lines.get(file, ())
             self.probed[key] = known
         return known
+
+
+class ProbeWatch:
+    """Compares the state before a doubtful probe with the state after it."""
+
+    def __init__(self) -> None:
+        self.begun = clock()
+        self.spent = 0.0
+        self.counts: dict[str, int] = {}
+        self.held: dict[str, Snapshot] = {}
+
+    def before(self, place: str, capture: Capture, caller: FrameType) -> None:
+        """Take the state, unless this probe was watched often and watching costs too much."""
+        now = clock()
+        count = self.counts[place] = self.counts.get(place, 0) + 1
+        if count > ALWAYS and self.spent > SHARE * (now - self.begun):
+            return
+        self.held[place] = capture(caller)
+        self.spent += clock() - now
+
+    def after(self, place: str, capture: Capture, caller: FrameType, ignored: Callable[[str], bool]) -> list[str]:
+        """What differs now; a name that the probe itself has bound does not count."""
+        before = self.held.pop(place, None)
+        if before is None:
+            return []
+        now = clock()
+        found = differences(before, capture(caller), limit=100)
+        self.spent += clock() - now
+        return [str(difference) for difference in found if not ignored(difference.path)][:5]

@@ -82,6 +82,12 @@ class Recorder:
         if seconds >= NOTED and frame.site.executions < 10_000:
             self.note(Note("loop", self._loop_facts(frame, seconds)))
 
+    def probing(self, place: str, caller: FrameType) -> None:
+        """There are no probes while recording."""
+
+    def probed(self, place: str, caller: FrameType) -> None:
+        """There are no probes while recording."""
+
     def _resume_point(self, frame: LoopFrame, caller: FrameType, now: float, index: int) -> None:
         """Take one at each outer iteration while these are few, then ever more rarely; in nested loops rarely."""
         elapsed = now - self.begun
@@ -146,9 +152,7 @@ class Recorder:
 
     def _plan_next(self) -> None:
         if self.capturer is not None and self.writer is not None and not self.writer.failed:
-            self.not_before = affordable_from(
-                self.tally.spent, self.expected, begun=self.begun, share=self.tolerance
-            )
+            self.not_before = affordable_from(self.tally.spent, self.expected, begun=self.begun, share=self.tolerance)
         else:
             self.not_before = float("inf")
 

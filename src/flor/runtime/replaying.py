@@ -12,6 +12,7 @@ from flor.model.plan import Plan, Segment
 from flor.model.positions import Execution, Position
 from flor.model.records import Note
 from flor.runtime.capturing import Capturer
+from flor.runtime.probing import ProbeWatch
 from flor.runtime.restoring import Checkpoints, Restorer
 from flor.runtime.session import Session
 from flor.runtime.sites import LoopFrame
@@ -44,6 +45,7 @@ class Replayer:
     counts: Counts = field(default_factory=Counts)
     collecting: bool = False
     session: Session = field(init=False)
+    watch: ProbeWatch = field(default_factory=ProbeWatch)
 
     def __post_init__(self) -> None:
         self.collecting = self.segment.start == 0
@@ -102,6 +104,16 @@ class Replayer:
 
     def left(self, frame: LoopFrame, now: float) -> None:
         """Nothing to do."""
+
+    def probing(self, place: str, caller: FrameType) -> None:
+        """Take the state before a probe that might disturb training."""
+        self.watch.before(place, self.capturer.whole, caller)
+
+    def probed(self, place: str, caller: FrameType) -> None:
+        """Tell what the probe has changed, if anything."""
+        differences = self.watch.after(place, self.capturer.whole, caller, self.restorer.ignored)
+        if differences:
+            self.note(Note("disturbed", {"probe": place, "differences": differences}))
 
     # -- how -------------------------------------------------------------------------------------
 

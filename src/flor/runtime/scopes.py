@@ -25,14 +25,14 @@ class ScopeReader:
         self.owns = owns
         self.owns_module = owns_module
 
-    def read(self, caller: FrameType, loop: LoopFrame) -> Scopes:
+    def read(self, caller: FrameType, loop: LoopFrame | None) -> Scopes:
         """What the loop's frame, its callers and the project's modules bind; module level is under `module:NAME`."""
         scopes: Scopes = {}
         for frame in self.frames(caller):
             scopes[f"frame{len(scopes)}:{frame.f_code.co_qualname}"] = dict(frame.f_locals)
         for name in sorted(self.modules()):
             scopes[f"module:{name}"] = visible(vars(sys.modules[name]))
-        if loop.item is not NOTHING:
+        if loop is not None and loop.item is not NOTHING:
             scopes[ITEM] = {ITEM: loop.item}
         return scopes
 

@@ -38,6 +38,14 @@ class Conductor(Protocol):
         """A loop was left in any way."""
         ...
 
+    def probing(self, place: str, caller: FrameType) -> None:
+        """A probe that might disturb training is about to run."""
+        ...
+
+    def probed(self, place: str, caller: FrameType) -> None:
+        """That probe has run."""
+        ...
+
 
 class Session:
     """The loop stack of the main thread."""

@@ -46,14 +46,14 @@ class LoopFrame:
     """One execution of a loop that is under way."""
 
     __slots__ = (
-        "begun", "caller", "children", "context", "durations", "given", "item", "key", "occurrence", "origin", "seen", "site",
-        "tick",
+        "begun", "caller", "children", "context", "durations", "given", "item", "key", "occurrence", "origin",
+        "seen", "site", "tick",
     )  # fmt: skip
 
     def __init__(self, site: Site, caller: int, parent: LoopFrame | None) -> None:
         self.site = site
         self.caller = caller  # id of the python frame, so that `end` pops its own loop only
-        self.context = f"{parent.context}|{site.loop}" if parent else site.loop
+        self.context: str = f"{parent.context}|{site.loop}" if parent else site.loop
         self.occurrence = parent.next_occurrence(site.loop) if parent else 0
         self.given: Callable[[], int] | None = None  # where the iterations can be read off the iterator
         self.seen = 0  # iterations begun, where they are counted one by one
@@ -106,17 +106,23 @@ def gauge_of(iterable: Any, iterator: Iterator[Any]) -> Gauge | None:
     if type(iterator) in SEQUENCES:
         return Gauge(lambda: _index_in(iterator, iterable), lambda: length_hint(iterator))
     if type(iterator) is enumerate:
-        inner, start = iterator.__reduce__()[1]  # type: ignore[misc]
+        inner, start = _state(iterator)[1]
         if type(inner) in RANGES + SEQUENCES:
-            return Gauge(lambda: iterator.__reduce__()[1][1] - start, lambda: length_hint(inner))  # type: ignore[index]
+            return Gauge(lambda: int(_state(iterator)[1][1]) - start, lambda: length_hint(inner))
     return None
 
 
 def _index_in(iterator: Iterator[Any], sequence: Sized) -> int:
     """The index of a list or tuple iterator; the list may have grown since it was begun."""
-    state = iterator.__reduce__()
-    return int(state[2]) if len(state) == 3 else len(sequence)  # type: ignore[misc,arg-type]
+    state = _state(iterator)
+    return int(state[2]) if len(state) == 3 else len(sequence)
 
 
-RANGES = (type(iter(range(0))), type(iter(range(1 << 70))))
-SEQUENCES = (type(iter([])), type(iter(())))
+def _state(iterator: Iterator[Any]) -> tuple[Any, ...]:
+    """What pickle would ask a native iterator; asking does not advance it."""
+    state: Any = iterator.__reduce__()
+    return tuple(state)
+
+
+RANGES: tuple[type, ...] = (type(iter(range(0))), type(iter(range(1 << 70))))
+SEQUENCES: tuple[type, ...] = (type(iter([])), type(iter(())))

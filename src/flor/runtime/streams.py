@@ -44,7 +44,7 @@ class StreamWatch:
             if text and isinstance(text, str):
                 try:
                     keep(channel, text, frame_at(1))
-                except Exception:  # noqa: S110  never harm training
+                except Exception:  # never harm training
                     pass
             return written
 

@@ -120,6 +120,7 @@ class _FileJudge:
             helpers=self.project.helpers,
             switched_back=_switched_back(gap.added),
             given_back=_given_back(gap),
+            at_module=gap.function == MODULE,
             in_class=self._in_class(gap),
         )
 

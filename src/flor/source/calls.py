@@ -10,6 +10,7 @@ from flor.source.fresh import is_fresh, root_name
 from flor.source.known import (
     HARMLESS,
     Verdict,
+    casts_in_place,
     is_in_place,
     is_mode_switch,
     is_mutator,
@@ -17,7 +18,7 @@ from flor.source.known import (
     judge_dotted,
     judge_method,
 )
-from flor.source.logcalls import full_name, kind_of_call
+from flor.source.logcalls import dotted, full_name, kind_of_call
 from flor.source.oldcode import terminal
 from flor.source.setting import Setting
 
@@ -75,7 +76,7 @@ class CallJudge:
     def _method(self, func: ast.Attribute) -> Verdict:
         """A method: known by its name, defined in the project, or called on an object of the probe's own."""
         name, receiver, setting = func.attr, ast.unparse(func.value), self.setting
-        known = judge_method(name)
+        known = self._ambiguous(func) or judge_method(name)
         if is_mode_switch(name):
             back = setting.summary or receiver in setting.switched_back
             return Verdict("maybe" if back else "certain", f"{receiver}.{name}() switches the mode of a module")
@@ -92,6 +93,18 @@ class CallJudge:
             return HARMLESS
         return Verdict("maybe", f"calls {receiver}.{name}(), which is not known to be harmless")
 
+    def _ambiguous(self, func: ast.Attribute) -> Verdict | None:
+        """Methods that compute on tensors and change other objects: `.add()` a set, `.half()` a module."""
+        receiver = ast.unparse(func.value)
+        if func.attr == "add" and terminal(func.value) in self.setting.old.sets:
+            return Verdict("certain", f"{receiver}.add() changes `{receiver}`")
+        inner = func.value
+        while isinstance(inner, ast.Subscript):
+            inner = inner.value
+        if casts_in_place(func.attr, terminal(inner)) and self.setting.old.nets & set(dotted(inner).split(".")):
+            return Verdict("maybe", f"{receiver}.{func.attr}() may change a module")
+        return None
+
     def _changes(self, func: ast.Attribute) -> bool:
         """True if the method changes an object that is not the probe's own."""
         in_place = is_in_place(func.attr)
@@ -103,7 +116,8 @@ class CallJudge:
         """What is called is itself computed: a layer made on the spot, an item of a module."""
         if isinstance(func, ast.Lambda):
             return HARMLESS
-        if isinstance(func, ast.Call) and judge_dotted(full_name(func.func, self.setting.imports)) is HARMLESS:
+        path = full_name(func.func, self.setting.imports) if isinstance(func, ast.Call) else ""
+        if path.startswith("torch.nn.") and judge_dotted(path) is HARMLESS:
             return HARMLESS
         return Verdict("maybe", f"calls {ast.unparse(func)}(), which may change state or draw random numbers")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping
 
-from flor.source.bindings import bound_names, declared_names, names_by_scope, own_nodes
+from flor.source.bindings import bound_names, declared_names, names_by_scope, own_nodes, parameters
 from flor.source.flows import Flow, statements
 from flor.source.fresh import root_name
 from flor.source.known import HARMLESS, judge_builtin, judge_dotted, judge_method
@@ -23,8 +23,11 @@ def carried_names(
 
     `acc = 0` before a loop, `acc += x` in it: skipping an iteration would lose a part of the sum.
     """
-    names = names_by_scope(tree)
     added = {id(statement): statement for gap in diff.gaps for statement in gap.added}
+    always = frozenset(name for statement in added.values() for name in _changed_later(statement, imports))
+    if not always and not any(changed_names(part, imports) or declared_names(part) for part in added.values()):
+        return {}  # the usual case: nothing but log calls
+    names = names_by_scope(tree)
     loops = {id(pair.new) for pair in diff.pairs if isinstance(pair.new, LOOPS)}
     found: dict[str, frozenset[str]] = {}
     for function in {gap.function for gap in diff.gaps}:
@@ -45,7 +48,22 @@ def carried_names(
             carried |= {name for name in inside if "." in name or (name in exposed and is_new(function, name))}
         declared = {name for part in body for name in declared_names(part) if is_new(function, name)}
         attributes = {name for part in added.values() for name in changed_names(part, imports) if "." in name}
-        found[function] = frozenset(carried | declared | attributes)
+        found[function] = frozenset(carried | declared | attributes) | always
+    return found
+
+
+def _changed_later(statement: ast.stmt, imports: Mapping[str, str]) -> set[str]:
+    """The names from outside that added functions and lambdas change, whenever they are called."""
+    found: set[str] = set()
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Global | ast.Nonlocal):
+            found |= set(node.names)
+        elif isinstance(node, ast.Lambda):
+            found |= _changed_by_nodes(node.body, imports) - parameters(node.args)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            own = parameters(node.args) | {name for part in node.body for name in bound_names(part)}
+            inside = {name for part in node.body for name in changed_names(part, imports)}
+            found |= {name for name in inside - own if "." not in name}
     return found
 
 
@@ -62,8 +80,12 @@ def changed_in(loop: ast.stmt, added: Mapping[int, ast.stmt], imports: Mapping[s
 
 def changed_names(statement: ast.stmt, imports: Mapping[str, str]) -> set[str]:
     """The names that a statement binds or whose objects it may change; a new attribute as `self.x`."""
-    found = bound_names(statement)
-    for node in own_nodes(statement):
+    return bound_names(statement) | _changed_by_nodes(statement, imports)
+
+
+def _changed_by_nodes(top: ast.AST, imports: Mapping[str, str]) -> set[str]:
+    found: set[str] = set()
+    for node in own_nodes(top):
         if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
             found.add(root_name(node))
             if isinstance(node, ast.Attribute):

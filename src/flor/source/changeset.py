@@ -11,7 +11,7 @@ from flor.source.effects import Effects
 from flor.source.facts import Reader, Reason
 from flor.source.names import names_of
 from flor.source.project import FunctionId, Place, Project, Variable
-from flor.source.roots import INNER
+from flor.source.roots import is_inner
 from flor.source.scopes import root_name, statements
 
 __all__ = ["Activation", "Changeset", "NoEstimate", "Reason", "changed_names", "paper_rules"]
@@ -132,7 +132,7 @@ def changed_names(loop: Loop, effects: Effects) -> dict[str, Reason]:
     found = {
         _shown(root, place, project): reason
         for root, reason in changes.items()
-        if isinstance(root, Variable) and root.function != INNER
+        if isinstance(root, Variable) and not is_inner(root)
     }
     return dict(sorted(found.items(), key=lambda item: (item[1].line, item[0])))
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from flor.model.positions import MODULE
 from flor.source.entries import Entries, loops_that_may_enter
 from flor.source.facts import ANY_ATTRIBUTE, Called, Facts, Reader, Reason
 from flor.source.project import FunctionId, Place, Project, Variable
-from flor.source.roots import INNER, Root
+from flor.source.roots import Root, is_inner
 from flor.source.scopes import own_nodes, parameters
 
 __all__ = ["Effects", "Summary", "loops_that_may_enter", "summarize"]
@@ -45,6 +46,8 @@ class Effects:
     project: Project
     summaries: dict[FunctionId, Summary]
     anywhere: frozenset[Variable] = frozenset()
+    aliases: Mapping[Root, set[Root]] = field(default_factory=dict)
+    contents: Mapping[Root, set[Root]] = field(default_factory=dict)
 
     def of(self, file: str, function: str) -> Summary:
         """The summary of one function, named as in `Trainer.fit`."""
@@ -52,10 +55,25 @@ class Effects:
 
     def changes(self, facts: Facts) -> dict[Root, Reason]:
         """Everything that statements with these facts may bind or change, calls followed, each with its reason."""
-        changes: dict[Root, Reason] = dict(self.mutations(facts))
+        changes = self._left_behind(self.mutations(facts), facts)
         for variable, reason in facts.bound.items():
             if variable not in changes or reason.line <= changes[variable].line:
                 changes[variable] = reason
+        return changes
+
+    def _left_behind(self, changes: dict[Root, Reason], facts: Facts) -> dict[Root, Reason]:
+        """Adds the aliases of what is changed under a name that then is bound anew, and so no longer leads there."""
+        todo = [root for root in changes if root in facts.bound]
+        while todo:
+            root = todo.pop()
+            inside = self.contents.get(root, ()) if root in facts.deep else ()
+            for alias in [*self.aliases.get(root, ()), *inside]:
+                if alias not in changes:
+                    name = root.name if isinstance(root, Variable) else root.last
+                    changes[alias] = Reason(
+                        f"may share {name}, which changes: {changes[root].rule}", changes[root].line
+                    )
+                    todo.extend([alias] if alias in facts.bound else [])
         return changes
 
     def mutations(self, facts: Facts) -> dict[Root, Reason]:
@@ -107,7 +125,7 @@ class Effects:
             yield from self._exported(path, {name for variable, name in facts.attributes if variable == root})
 
     def _imported(self, variable: Variable) -> str | None:
-        return None if variable.function == INNER else self.project.imported(variable)
+        return None if is_inner(variable) else self.project.imported(variable)
 
     def _exported(self, path: str, attributes: Iterable[str]) -> Iterator[Variable]:
         """The variables of the project's modules that an imported name, or attributes of an imported module, mean."""
@@ -131,10 +149,25 @@ def summarize(modules: Mapping[str, ast.Module]) -> Effects:
         lambdas = FunctionId(place.file, f"{place.scope.name}.<lambda>")
         facts[lambdas] = _read_lambdas(project, place)
         is_open.add(lambdas)
-    effects = Effects(project, dict.fromkeys(facts, Summary()))
+    effects = Effects(
+        project,
+        dict.fromkeys(facts, Summary()),
+        aliases=_both_ways(each.sources for each in facts.values()),
+        contents=_both_ways(each.contents for each in facts.values()),
+    )
     while _improve(effects, facts, is_open):
         pass
     return effects
+
+
+def _both_ways(links: Iterable[Mapping[Root, set[Root]]]) -> dict[Root, set[Root]]:
+    """The links of all functions together, each in both directions."""
+    found: dict[Root, set[Root]] = defaultdict(set)
+    for root, others in (item for each in links for item in each.items()):
+        for other in others:
+            found[root].add(other)
+            found[other].add(root)
+    return found
 
 
 def _improve(effects: Effects, facts: Mapping[FunctionId, Facts], is_open: Iterable[FunctionId]) -> bool:
@@ -175,7 +208,7 @@ def _owns(function: FunctionId, variable: Variable) -> bool:
 
 
 def _is_outside(function: FunctionId, variable: Variable) -> bool:
-    return variable.function != INNER and not _owns(function, variable)
+    return not is_inner(variable) and not _owns(function, variable)
 
 
 def _attributes(own: Variable, facts: Facts, effects: Effects, mutated: Iterable[Root]) -> frozenset[str]:

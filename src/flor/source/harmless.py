@@ -19,7 +19,7 @@ from flor.source.words import words
 
 _CONSUMERS = words(
     """iter next list tuple set frozenset dict sum max min sorted any all zip enumerate map filter tqdm trange
-    reversed join islice chain cycle"""
+    reversed join islice chain cycle track deque Counter array tensor fromiter"""
 )
 
 
@@ -48,6 +48,17 @@ def _doubts_of_body(defined: Defined, setting: Setting) -> list[Doubt]:
     judge = _Judge(inner)
     judge.enter(defined.node)
     return judge.doubts
+
+
+_BARE = words("add sort to cuda cpu half float double bfloat16 get type")
+_CALLERS = words("map filter reduce partial starmap apply")
+
+
+def _handed_over(call: ast.Call) -> list[ast.expr]:
+    """What a call is given in order to call it: the function of `map`, the `key` of `sorted`."""
+    keys = [keyword.value for keyword in call.keywords if keyword.arg in ("key", "default_factory")]
+    firsts = call.args[:1] if terminal(call.func) in _CALLERS else []
+    return [part for part in (*keys, *firsts) if not isinstance(part, ast.Lambda | ast.Constant | ast.Starred)]
 
 
 @dataclass
@@ -117,8 +128,10 @@ class _Judge(ast.NodeVisitor):
         if any(alias.name == "*" for alias in node.names):
             self.doubt("certain", "imports names that are not known", node)
             return
+        again = self.setting.old.imports.get(self.setting.file, {}) if self.setting.at_module else {}
         for name in sorted(bound_names(node)):
-            self.binding(name, node)
+            if again.get(name) != self.setting.imports.get(name, ""):
+                self.binding(name, node)
 
     visit_ImportFrom = visit_Import  # noqa: N815
 
@@ -141,15 +154,42 @@ class _Judge(ast.NodeVisitor):
         self.generic_visit(node)
         if terminal(node.func) in _CONSUMERS:
             for arg in node.args:
-                self.taking(arg)
+                self.taking(arg, by_hand=terminal(node.func) == "next")
         self.verdict(CallJudge(self.setting, self.own, summarize).judge(node), node)
+
+        for called in _handed_over(node):
+            call = ast.copy_location(ast.Call(called, [], []), node)
+            self.verdict(CallJudge(self.setting, self.own, summarize).judge(call), node)
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        """A bare call of a method that is only there for its result changes something after all."""
+        self.generic_visit(node)
+        func = node.value.func if isinstance(node.value, ast.Call) else None
+        if isinstance(func, ast.Attribute) and func.attr in _BARE and not self._fresh(func.value):
+            self.doubt("certain", f"`{ast.unparse(node)}` changes `{ast.unparse(func.value)}`", node)
+
+    def visit_Starred(self, node: ast.Starred) -> None:
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load):
+            self.taking(node.value)
+
+    def visit_Compare(self, node: ast.Compare) -> None:
+        self.generic_visit(node)
+        for word, right in zip(node.ops, node.comparators, strict=True):
+            if isinstance(word, ast.In | ast.NotIn):
+                self.taking(right)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        self.generic_visit(node)
+        if any(isinstance(target, ast.Tuple | ast.List) for target in node.targets):
+            self.taking(node.value)
 
     def verdict(self, verdict: Verdict, node: ast.AST) -> None:
         """Note what a call does, unless a shield around it takes that back."""
         if verdict.level and not (verdict.draws and self.shields):
             self.doubt(verdict.level, verdict.reason, node)
 
-    def taking(self, node: ast.expr) -> None:
+    def taking(self, node: ast.expr, *, by_hand: bool = False) -> None:
         """Judge that something is iterated over: iterators are used up, a loader draws when a pass begins."""
         name, old = terminal(node), self.setting.old
         if not name or self._fresh(node) or (isinstance(node, ast.Name) and name in self.own):
@@ -159,6 +199,8 @@ class _Judge(ast.NodeVisitor):
         elif name in old.loaders or name.lower().endswith(("loader", "_iter", "iterator")):
             reason = f"begins a pass over `{name}`, which draws a random number"
             self.verdict(Verdict("certain", reason, draws=True), node)
+        elif by_hand:
+            self.doubt("maybe", f"takes an item from `{name}`", node)
 
     def visit_For(self, node: ast.For | ast.AsyncFor) -> None:
         self.taking(node.iter)

@@ -15,25 +15,32 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, TypeVar
 
 from flor.source.blocks import Loop, find_loops
 
 HOOKS = "_flor"
 Statements = list[ast.stmt]
+WATCHED = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.If, ast.For, ast.While, ast.With, ast.Try)
 Function = TypeVar("Function", ast.FunctionDef, ast.AsyncFunctionDef)
 
 # These read the bytecode of what they decorate and would choke on a call that they do not know.
-COMPILERS = frozenset({"jit", "njit", "vectorize", "guvectorize", "cfunc", "stencil", "jit_module", "kernel", "overload"})
+COMPILERS = frozenset(
+    {"jit", "njit", "vectorize", "guvectorize", "cfunc", "stencil", "jit_module", "kernel", "overload"}
+)
 
 
-def instrument(tree: ast.Module, file: str, rename: Callable[[str], str] = str) -> ast.Module:
+def instrument(
+    tree: ast.Module, file: str, rename: Callable[[str], str] = str, doubtful: AbstractSet[int] = frozenset()
+) -> ast.Module:
     """The tree with calls to the runtime; positions are kept, so that tracebacks show the user's lines.
 
-    `rename` gives the id that a loop is known by, where that is not its place in this source.
+    `rename` gives the id that a loop is known by, where that is not its place in this source. `doubtful` are
+    the lines of probes that might disturb training: a call before and one after each let replay see whether they do.
     """
     loops = {loop.node: loop for loop in find_loops(tree, file)}
-    result = _Instrumenter(file, loops, rename).visit(tree)
+    result = _Instrumenter(file, loops, rename, doubtful).visit(tree)
     assert isinstance(result, ast.Module)
     return ast.fix_missing_locations(result)
 
@@ -41,12 +48,32 @@ def instrument(tree: ast.Module, file: str, rename: Callable[[str], str] = str) 
 class _Instrumenter(ast.NodeTransformer):
     """Walks statements only; expressions, comprehensions and class bodies are left as they are."""
 
-    def __init__(self, file: str, loops: Mapping[Any, Loop], rename: Callable[[str], str]) -> None:
+    def __init__(
+        self, file: str, loops: Mapping[Any, Loop], rename: Callable[[str], str], doubtful: AbstractSet[int]
+    ) -> None:
         self.file = file
+        self.doubtful = doubtful
+        self.in_probe = False
         self.loops = loops
         self.rename = rename
         self.names: list[str] = []
         self.in_class = False
+
+    def visit(self, node: ast.AST) -> Any:
+        """Visit a node; a doubtful probe gets a call before and one after it."""
+        if self.in_probe or not isinstance(node, WATCHED) or not self._is_doubtful(node):
+            return super().visit(node)
+        self.in_probe = True
+        place = ast.Constant(f"{self.file}:{node.lineno}")
+        before, after = (
+            ast.copy_location(ast.Expr(_call(hook, place, at=node)), node) for hook in ("probing", "probed")
+        )
+        new = super().visit(node)
+        self.in_probe = False
+        return [before, *(new if isinstance(new, list) else [new]), after]
+
+    def _is_doubtful(self, node: ast.stmt) -> bool:
+        return all(line in self.doubtful for line in (node.lineno, node.end_lineno))
 
     def visit_For(self, node: ast.For) -> ast.stmt | Statements:
         self.generic_visit(node)

@@ -25,12 +25,14 @@ _BUILTINS = words(
     slice reversed vars callable iter hash bytes bytearray complex ascii object super open dir memoryview
     Exception ValueError RuntimeError KeyError StopIteration"""
 )
-_FRESH_BUILTINS = words("list tuple dict set frozenset sorted str repr int float bool len sum round bytearray open")
+_FRESH_BUILTINS = words(
+    "list tuple dict set frozenset sorted str repr int float bool len sum round bytearray open iter zip enumerate map filter range reversed"
+)
 
 _PURE_ROOTS = words(
-    """math cmath statistics operator itertools functools collections copy pprint textwrap datetime time timeit
+    """math cmath statistics itertools functools collections copy pprint textwrap datetime time timeit
     platform sys string re decimal fractions numbers dataclasses inspect traceback types typing gc psutil resource
-    tracemalloc logging warnings socket contextlib enum json csv io pathlib os.path os.getpid os.getcwd
+    tracemalloc logging socket contextlib enum json csv io pathlib os.path os.getpid os.getcwd
     os.environ.get os.makedirs os.cpu_count os.listdir os.stat sklearn.metrics scipy.stats scipy.special matplotlib
     pandas polars seaborn rich tabulate flor wandb mlflow tensorboard tensorboardX tqdm torchinfo torchsummary
     torch numpy prettytable colorama uuid hashlib base64 struct pickle.dumps pickle.dump"""
@@ -62,7 +64,7 @@ _PLAIN_LAYERS = words(
 _PURE_METHODS = words(
     """item tolist norm mean sum std var min max abs detach clone cpu cuda numpy float double half bfloat16 int
     long short bool byte to type view reshape flatten unflatten squeeze unsqueeze permute transpose t
-    contiguous expand expand_as repeat unfold split chunk narrow select index_select gather argmax argmin argsort sort topk kthvalue
+    contiguous expand expand_as repeat unfold split chunk narrow select index_select gather argmax argmin argsort topk kthvalue
     median mode quantile nanmean nansum nanmedian prod cumsum cumprod all any eq ne lt le gt ge add sub mul div
     matmul mm bmm dot mv outer pow sqrt rsqrt exp expm1 log log2 log10 log1p sin cos tan sigmoid tanh relu softmax
     log_softmax clamp clip round floor ceil trunc frac sign isnan isinf isfinite logical_and logical_or logical_not
@@ -113,6 +115,15 @@ _MUTATORS = words(
 )
 
 
+_CASTS = words("to cuda cpu half float double bfloat16 type")
+_TENSOR_PARTS = words("weight bias grad data running_mean running_var values indices exp_avg exp_avg_sq")
+
+
+def casts_in_place(method: str, receiver: str) -> bool:
+    """True for `.half()` and the like: of a tensor a copy, of a module a change; `receiver` is its last name."""
+    return method in _CASTS and receiver not in _TENSOR_PARTS
+
+
 def is_mode_switch(method: str) -> bool:
     """True for `.train()` and `.eval()`."""
     return method in _MODE_METHODS
@@ -137,7 +148,7 @@ def makes_fresh(builtin: str) -> bool:
     """True if the builtin or constructor returns an object that nothing else holds."""
     return builtin in _FRESH_BUILTINS or builtin.rpartition(".")[2] in (
         "defaultdict", "Counter", "deque", "OrderedDict", "deepcopy", "zeros", "ones", "zeros_like", "ones_like",
-        "empty", "full", "arange", "linspace", "stack", "cat", "array", "StringIO", "SummaryWriter", "DataFrame",
+        "empty", "full", "default_rng", "RandomState", "Random", "arange", "linspace", "stack", "cat", "array", "StringIO", "SummaryWriter", "DataFrame",
     )  # fmt: skip
 
 
@@ -184,12 +195,12 @@ def _judge_torch(path: str, last: str) -> Verdict | None:
     inner = path.removeprefix("torch.")
     if last in _RANDOM_TORCH:
         return Verdict("certain", f"{path}() draws a random number", draws=True)
+    if last in _CERTAIN_METHODS or last in _MODE_METHODS:
+        return Verdict("certain", f"{path}() changes what training uses")
     if last in _SWITCHES:
         return Verdict("certain", f"{path}() changes how torch computes")
     if is_in_place(last):
         return Verdict("certain", f"{path}() changes a tensor in place")
-    if last == "backward":
-        return Verdict("certain", f"{path}() computes gradients")
     if inner == "set_printoptions":
         return Verdict("maybe", f"{path}() changes how recorded tensors print")
     if inner.startswith("nn.") and last[:1].isupper():

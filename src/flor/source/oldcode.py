@@ -14,6 +14,7 @@ from flor.source.logcalls import full_name, imported_names
 from flor.source.words import words
 
 _ITERATOR_MAKERS = words("iter zip map filter enumerate reversed open reader cycle chain islice count")
+_ASKED = words("parameters named_parameters state_dict load_state_dict zero_grad train eval modules children")
 _LOOKS = words("globals locals vars dir eval exec")
 
 
@@ -38,6 +39,9 @@ class OldCode:
     strings: frozenset[str]
     iterators: frozenset[str]
     loaders: frozenset[str]
+    sets: frozenset[str]
+    nets: frozenset[str]  # variables that are called or asked for their parameters
+    imports: Mapping[str, Mapping[str, str]]
     calm: frozenset[str]  # variables whose call only computes: a loss function, an activation
     looks_around: frozenset[str]  # files that ask for their names: globals(), locals()
     summaries: dict[str, Verdict] = field(default_factory=dict, compare=False)
@@ -70,6 +74,9 @@ def read_old_code(trees: Mapping[str, ast.Module]) -> OldCode:
         strings=frozenset(text for node in nodes if isinstance(text := getattr(node, "value", None), str)),
         iterators=iterators,
         loaders=loaders,
+        sets=frozenset(name for name, value in _assigned(nodes) if _is_set(value)),
+        nets=frozenset(filter(None, map(_net, nodes))) - set(functions) - classes,
+        imports={file: imported_names(tree) for file, tree in trees.items()},
         calm=frozenset(name for tree in trees.values() for name in _calm(tree)),
         looks_around=frozenset(file for file, tree in trees.items() if any(map(_looks, ast.walk(tree)))),
     )
@@ -88,6 +95,19 @@ def _yields(defined: Defined) -> bool:
 
 def _looks(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _LOOKS
+
+
+def _is_set(value: ast.expr) -> bool:
+    made = isinstance(value, ast.Call) and terminal(value.func) == "set"
+    return made or isinstance(value, ast.Set | ast.SetComp)
+
+
+def _net(node: ast.AST) -> str:
+    """The variable that a call shows to be a module: it is called, or asked for what modules have."""
+    if not isinstance(node, ast.Call):
+        return ""
+    asked = isinstance(node.func, ast.Attribute) and node.func.attr in _ASKED
+    return terminal(node.func.value) if asked and isinstance(node.func, ast.Attribute) else terminal(node.func)
 
 
 def _assigned(nodes: Iterable[ast.AST]) -> Iterable[tuple[str, ast.expr]]:

@@ -50,8 +50,8 @@ _PURE_METHODS = _words(
     "keys values items get copy detach clone cpu cuda to numpy float double half bfloat16 int long short bool type "
     "view view_as reshape flatten unflatten squeeze unsqueeze permute transpose t T expand expand_as repeat chunk "
     "contiguous mean sum std var norm max min amax amin median mode prod cumsum cumprod abs sqrt rsqrt exp log log2 "
-    "log10 log1p pow sin cos tan tanh sigmoid relu softmax log_softmax clamp clip round floor ceil sign neg add sub "
-    "mul div matmul mm bmm dot mv ger addmm gather index_select masked_select masked_fill scatter where topk sort "
+    "log10 log1p pow sin cos tan tanh sigmoid relu softmax log_softmax clamp clip round floor ceil sign neg sub "
+    "mul div matmul mm bmm dot mv ger addmm gather index_select masked_select masked_fill scatter where topk "
     "unbind narrow select diagonal diag tril triu flip roll size new_zeros new_ones new_tensor new_full new_empty "
     "type_as unique square reciprocal logsumexp lerp outer kthvalue "
     "parameters named_parameters buffers named_buffers modules named_modules children named_children state_dict "
@@ -129,8 +129,11 @@ def builtin(name: str) -> Kind:
     return Kind.FIRST if name in _FIRST_BUILTINS else Kind.UNKNOWN
 
 
-def method(name: str) -> Kind:
-    """What a library object's method of this name does, whatever the object."""
+def method(name: str, arguments: int = 0) -> Kind:
+    """What a library object's method of this name does when it is given so many arguments, whatever the object."""
+    # A dict's get() takes a key and a tensor's log() nothing; a queue's and a logger's are other ones.
+    if (name == "get" and not arguments) or (name == "log" and arguments):
+        return Kind.UNKNOWN
     if name in _FRESH_METHODS:
         return Kind.FRESH
     if name in _PURE_METHODS:

@@ -15,8 +15,13 @@ from flor.source.scopes import Comprehension, bound_by
 Root = Variable | FunctionId
 """A variable, or a function of the project whose result may share what that function reaches."""
 
-INNER = "<inner>"
-"""The owner of a name that a comprehension or lambda has for itself."""
+_INNER = "<inner>"
+
+
+def is_inner(root: Root) -> bool:
+    """True for a name that a comprehension or lambda has for itself."""
+    return isinstance(root, Variable) and root.function.endswith(_INNER)
+
 
 _SHARES_NOTHING = (ast.Constant, ast.JoinedStr, ast.FormattedValue, ast.Compare)
 
@@ -32,7 +37,7 @@ class Roots:
     def variable(self, name: str) -> Variable | None:
         """What the name means at this place."""
         if any(name in names for names in self.inner):
-            return Variable(self.place.file, INNER, name)
+            return Variable(self.place.file, f"{self.place.scope.name}.{_INNER}", name)
         return self.project.variable(name, self.place)
 
     def of(self, *nodes: ast.AST | None) -> set[Root]:
@@ -68,13 +73,11 @@ class Roots:
         self.inner.append({name for generator in node.generators for name in bound_by(generator.target)})
         found = self.of(*ast.iter_child_nodes(node))
         own = self.inner.pop()
-        return {
-            root for root in found if not (isinstance(root, Variable) and root.function == INNER and root.name in own)
-        }
+        return {root for root in found if not (is_inner(root) and root.name in own)}
 
     def _is_definition(self, node: ast.Name, variable: Variable) -> bool:
         """True for a library's name and for a function or class of the project: nobody changes those by using them."""
-        if variable.function == INNER or isinstance(node.ctx, ast.Store):
+        if is_inner(variable) or isinstance(node.ctx, ast.Store):
             return False
         found = self.project.referent(node, self.place)
         return isinstance(found, list) or (isinstance(found, str) and self.project.file_of(found) is None)
@@ -109,7 +112,7 @@ class Roots:
             module, _, name = referent.rpartition(".")
             return purity.builtin(name) if module == "builtins" else purity.library(referent)
         if referent is None and isinstance(node.func, ast.Attribute) and not self._named(node.func):
-            return purity.method(node.func.attr)
+            return purity.method(node.func.attr, len(node.args))
         return Kind.UNKNOWN
 
 

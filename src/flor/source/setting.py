@@ -26,6 +26,7 @@ class Setting:
     helpers: frozenset[str] = frozenset()
     switched_back: frozenset[str] = frozenset()
     given_back: frozenset[str] = frozenset()  # imported by a statement that this one takes the place of
+    at_module: bool = False
     in_class: bool = False
     summary: bool = False  # a recorded function is judged because an added statement calls it
 

@@ -12,7 +12,7 @@ MISSING: Any = object()
 """No live object is at the place of a saved one."""
 
 
-class Refused(Exception):  # noqa: N818 (a verdict, not an error)
+class Refused(Exception):
     """A handler says that it cannot save this object."""
 
 

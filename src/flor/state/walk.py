@@ -13,7 +13,7 @@ from flor.state.regions import Region, Use
 from flor.state.snapshot import ATOMS, LONG_TEXT, Blob, Node, Ref, Slot
 
 
-class TooMany(Exception):  # noqa: N818 (a verdict, not an error)
+class TooMany(Exception):
     """The graph has more objects than the caller is ready to pay for."""
 
 

@@ -24,7 +24,7 @@ class Kind(IntEnum):
     ENDED = 6
 
 
-LEVEL = struct.Struct("<IHI")
+LEVEL = struct.Struct("<III")
 """One level of a position: interned loop, occurrence, iteration."""
 LOG = struct.Struct("<BBHIId")
 """channel, tag, bytes of the position, interned name, interned statement, time; then position, then data."""

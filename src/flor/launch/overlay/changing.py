@@ -52,7 +52,7 @@ class Changing:
         """os.link"""
         origin = self.view.spot(src, src_dir_fd, follow=False)
         if self.view.status(origin.path) is None:
-            raise native.missing(src, dst)
+            raise self.view.absent(origin.path, src, dst)
         real = origin.path if origin.passes else self.upper.copy(origin.path)
         target = self._new(dst, dst_dir_fd, src)
         native.link(real, target, follow_symlinks=False)
@@ -92,7 +92,7 @@ class Changing:
     def _there(self, spot: Spot) -> os.stat_result:
         found = self.view.status(spot.path)
         if found is None:
-            raise native.missing(spot.shown)
+            raise self.view.absent(spot.path, spot.shown)
         return found
 
     def _drop(self, spot: Spot, removal: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import errno
 import os
 import stat as modes
 from typing import Any
@@ -48,11 +47,6 @@ def trouble(code: int, shown: Any, other: Any = None) -> OSError:
     if other is None:
         return OSError(code, os.strerror(code), shown)
     return OSError(code, os.strerror(code), shown, None, other)
-
-
-def missing(shown: Any, other: Any = None) -> OSError:
-    """Nothing there."""
-    return trouble(errno.ENOENT, shown, other)
 
 
 def copy_bytes(source: str, target: str) -> None:

@@ -65,7 +65,7 @@ class Opening:
         found = self.view.status(spot.path)
         if found is None:
             if not flags & os.O_CREAT:
-                raise native.missing(shown)
+                raise self.view.absent(spot.path, shown)
             return self.upper.make_room(spot)
         if exclusive:
             raise native.trouble(errno.EEXIST, shown)

@@ -95,7 +95,7 @@ class Overlay:
         if builtins.open is not native.OPEN:
             raise UsageError("another overlay is installed in this process", todo="remove it first")
         self._patched.add("os")
-        os.makedirs(self._view.files, exist_ok=True)  # noqa: PTH103
+        os.makedirs(self._view.files, exist_ok=True)
         self._wrote_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
         self._patch_os()
         self._scratch.start(self._patches)

@@ -14,7 +14,7 @@ def rename(view: View, upper: Upper, origin: Spot, target: Spot) -> None:
     """Move a file or a folder over what may be at the target, as the system would."""
     found = view.status(origin.path)
     if found is None:
-        raise native.missing(origin.shown, target.shown)
+        raise view.absent(origin.path, origin.shown, target.shown)
     if origin.path == target.path:
         return
     is_folder = modes.S_ISDIR(found.st_mode)
@@ -34,19 +34,25 @@ def rename(view: View, upper: Upper, origin: Spot, target: Spot) -> None:
 
 
 def _check_target(view: View, is_folder: bool, origin: Spot, target: Spot) -> None:
-    there = view.status(target.path)
-    if there is None:
-        return
-    code = None
-    if modes.S_ISDIR(there.st_mode):
-        if not is_folder:
-            code = errno.EISDIR
-        elif view.names(target.path):
-            code = errno.ENOTEMPTY
-    elif is_folder:
-        code = errno.ENOTDIR
+    code = _objection(view, is_folder, origin, target)
     if code is not None:
         raise native.trouble(code, origin.shown, target.shown)
+
+
+def _objection(view: View, is_folder: bool, origin: Spot, target: Spot) -> int | None:
+    """What the system would object, in its order."""
+    if is_folder and target.path.startswith(f"{origin.path}/"):
+        return errno.EINVAL
+    if origin.path.startswith(f"{target.path}/"):
+        return errno.ENOTEMPTY
+    there = view.status(target.path)
+    if there is None:
+        return None
+    if modes.S_ISDIR(there.st_mode):
+        if not is_folder:
+            return errno.EISDIR
+        return errno.ENOTEMPTY if view.names(target.path) else None
+    return errno.ENOTDIR if is_folder else None
 
 
 def _room(upper: Upper, origin: Spot, target: Spot) -> str:

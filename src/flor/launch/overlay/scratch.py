@@ -24,7 +24,7 @@ class Scratch:
 
     def start(self, patches: Patches) -> None:
         """From now on."""
-        os.makedirs(self.folder, exist_ok=True)  # noqa: PTH103
+        os.makedirs(self.folder, exist_ok=True)
         self.view.let_pass(f"{os.path.realpath(tempfile.gettempdir())}/{SOCKETS}")
         original = getattr(tempfile, "_sanitize_params", None)
         if original is not None:
@@ -44,7 +44,7 @@ class Scratch:
     def _set_cache(self, name: str, folder: str) -> None:
         """One that the caller chose, and that passes through, stays."""
         given = os.environ.get(name)
-        if given is None or not self.view.passes(os.path.abspath(given)):  # noqa: PTH100
+        if given is None or not self.view.passes(os.path.abspath(given)):
             self._environment[name] = given
             os.environ[name] = folder
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat as modes
 from itertools import count
@@ -23,10 +22,8 @@ class Upper:
         """The overlay path of something new, its folder there; raises as the system does if the folder is not."""
         parent = spot.path.rpartition("/")[0] or "/"
         found = self.view.status(parent)
-        if found is None:
-            raise native.missing(spot.shown)
-        if not modes.S_ISDIR(found.st_mode):
-            raise native.trouble(errno.ENOTDIR, spot.shown)
+        if found is None or not modes.S_ISDIR(found.st_mode):
+            raise self.view.absent(spot.path, spot.shown)
         self._folder(parent)
         return spot.upper
 
@@ -41,7 +38,7 @@ class Upper:
         try:
             native.mkdir(upper, mode)
         except FileNotFoundError:  # the overlay itself is not there yet
-            os.makedirs(self.view.files, exist_ok=True)  # noqa: PTH103  (patched or not: it passes through)
+            os.makedirs(self.view.files, exist_ok=True)
             self._folder(path)
         except FileExistsError:
             pass

@@ -66,7 +66,7 @@ class View:
         """The path from the root, as spelled."""
         path = os.fsdecode(shown)
         if not path:
-            raise native.missing(shown)
+            raise native.trouble(errno.ENOENT, shown)
         if path.startswith("/"):
             return path
         origin = None if dir_fd is None else self.of_descriptor(dir_fd)
@@ -139,8 +139,17 @@ class View:
         real = self.locate(spot.path)
         if real is None:
             self._tell_missing(spot.path)
-            raise native.missing(shown)
+            raise self.absent(spot.path, shown)
         return real
+
+    def absent(self, path: str, shown: Any, other: Any = None) -> OSError:
+        """The error for a path with nothing at it: it matters to the system whether a file stands in its way."""
+        found = None
+        while found is None and path:
+            path = path.rpartition("/")[0]
+            found = self.status(path or "/")
+        is_blocked = found is not None and not modes.S_ISDIR(found.st_mode)
+        return native.trouble(errno.ENOTDIR if is_blocked else errno.ENOENT, shown, other)
 
     def is_hidden(self, path: str) -> bool:
         """True if the real file at the path is deleted in the script's eyes."""

@@ -1,0 +1,31 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+BIN := .venv/bin
+# torch is pinned for development and tests; flor itself asks for none.
+TORCH := torch==2.13.0
+
+.PHONY: demo test lint check env
+
+env: .venv/ready
+
+.venv/ready: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install -q $(TORCH)
+	$(BIN)/pip install -q -e '.[dev]'
+	touch $@
+
+demo: env  ## record examples/digits.py, add a log statement, replay
+	bash examples/demo.sh $(CURDIR)/$(BIN)
+
+lint: env
+	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+check: env
+	OMP_NUM_THREADS=1 $(BIN)/coverage run -m pytest
+	$(BIN)/coverage combine -q
+	$(BIN)/coverage report --skip-covered --format=total
+
+test: lint check  ## everything that CI checks
