@@ -46,8 +46,17 @@ def tree(root: Path) -> dict[str, tuple[object, ...]]:
     found: dict[str, tuple[object, ...]] = {}
     for path in [root, *sorted(root.rglob("*"))]:
         status = path.lstat()
-        held = os.readlink(path) if path.is_symlink() else sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
-        found[str(path)] = (status.st_mode, status.st_mtime_ns, status.st_ctime_ns, status.st_nlink, status.st_uid, held)
+        held = (
+            os.readlink(path) if path.is_symlink() else sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+        )
+        found[str(path)] = (
+            status.st_mode,
+            status.st_mtime_ns,
+            status.st_ctime_ns,
+            status.st_nlink,
+            status.st_uid,
+            held,
+        )
     return found
 
 

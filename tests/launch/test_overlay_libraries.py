@@ -95,6 +95,8 @@ def test_a_traced_module(overlay: Overlay) -> None:
     traced = torch.jit.trace(torch.nn.Linear(2, 1), torch.zeros(1, 2))
     torch.jit.save(traced, "traced.pt")
     assert torch.equal(torch.jit.load("traced.pt").weight, traced.weight)
+    torch.jit.trace(lambda x: x + 1, torch.zeros(1)).save("runs/function.pt")
+    assert torch.jit.load("runs/function.pt")(torch.zeros(1)) == 1
     traced.save("runs/again.pt")
     assert torch.equal(torch.jit.load("runs/again.pt").weight, traced.weight)
 

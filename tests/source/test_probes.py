@@ -367,7 +367,7 @@ def test_a_value_that_only_some_iterations_set_is_carried() -> None:
 
 
 def test_a_list_that_an_added_function_fills_is_carried() -> None:
-    head = "acts = []\ndef note(module, args, out):\n    acts.append(out.mean().item())\nnet[0].register_forward_hook(note)\n"
+    head = "acts = []\ndef note(m, i, o):\n    acts.append(o.mean().item())\nnet[0].register_forward_hook(note)\n"
     probes = edit_of(SCRIPT.replace("for epoch", f"{head}for epoch").replace(OUTER, "    print(acts)\n")).probes
     assert probes[-1].carries == {"acts"}
     head = "acts = []\nnet[0].register_forward_hook(lambda m, i, o: acts.append(o.mean().item()))\n"
@@ -473,7 +473,7 @@ def test_every_probe_of_the_acceptance_programs_is_one(folder: Path, probe: str)
     assert (edit.others, found) == ((), marked)
     assert all(edit.lines.is_probe(*place) and edit.lines.recorded(*place) is None for place in marked)
     assert not any(p.refused or p.carries or p.deferred for p in edit.probes)
-    forward = set(folder.name[:2] for p in edit.probes if p.doubts)
+    forward = {folder.name[:2] for p in edit.probes if p.doubts}
     assert forward <= {"09", "15"}  # those call the model itself
 
 

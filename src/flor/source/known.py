@@ -26,7 +26,8 @@ _BUILTINS = words(
     Exception ValueError RuntimeError KeyError StopIteration"""
 )
 _FRESH_BUILTINS = words(
-    "list tuple dict set frozenset sorted str repr int float bool len sum round bytearray open iter zip enumerate map filter range reversed"
+    """list tuple dict set frozenset sorted str repr int float bool len sum round bytearray open iter zip enumerate
+    map filter range reversed"""
 )
 
 _PURE_ROOTS = words(
@@ -64,8 +65,8 @@ _PLAIN_LAYERS = words(
 _PURE_METHODS = words(
     """item tolist norm mean sum std var min max abs detach clone cpu cuda numpy float double half bfloat16 int
     long short bool byte to type view reshape flatten unflatten squeeze unsqueeze permute transpose t
-    contiguous expand expand_as repeat unfold split chunk narrow select index_select gather argmax argmin argsort topk kthvalue
-    median mode quantile nanmean nansum nanmedian prod cumsum cumprod all any eq ne lt le gt ge add sub mul div
+    contiguous expand expand_as repeat unfold split chunk narrow select index_select gather argmax argmin argsort topk
+    kthvalue median mode quantile nanmean nansum nanmedian prod cumsum cumprod all any eq ne lt le gt ge add sub mul div
     matmul mm bmm dot mv outer pow sqrt rsqrt exp expm1 log log2 log10 log1p sin cos tan sigmoid tanh relu softmax
     log_softmax clamp clip round floor ceil trunc frac sign isnan isinf isfinite logical_and logical_or logical_not
     masked_select masked_fill where nonzero count_nonzero unique bincount histc size dim numel ndimension
@@ -115,6 +116,10 @@ _MUTATORS = words(
 )
 
 
+_MAKERS = words(
+    """defaultdict Counter deque OrderedDict deepcopy zeros ones zeros_like ones_like empty full arange linspace stack
+    cat array StringIO SummaryWriter DataFrame default_rng RandomState Random"""
+)
 _CASTS = words("to cuda cpu half float double bfloat16 type")
 _TENSOR_PARTS = words("weight bias grad data running_mean running_var values indices exp_avg exp_avg_sq")
 
@@ -146,10 +151,7 @@ def is_copying(method: str) -> bool:
 
 def makes_fresh(builtin: str) -> bool:
     """True if the builtin or constructor returns an object that nothing else holds."""
-    return builtin in _FRESH_BUILTINS or builtin.rpartition(".")[2] in (
-        "defaultdict", "Counter", "deque", "OrderedDict", "deepcopy", "zeros", "ones", "zeros_like", "ones_like",
-        "empty", "full", "default_rng", "RandomState", "Random", "arange", "linspace", "stack", "cat", "array", "StringIO", "SummaryWriter", "DataFrame",
-    )  # fmt: skip
+    return builtin in _FRESH_BUILTINS or builtin.rpartition(".")[2] in _MAKERS
 
 
 def judge_builtin(name: str) -> Verdict | None:

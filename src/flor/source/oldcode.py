@@ -51,22 +51,21 @@ class OldCode:
         return self.names.get(file, {}).get(function) or Names()
 
 
-def read_old_code(trees: Mapping[str, ast.Module]) -> OldCode:
-    """Collect the facts of the recorded files."""
+def read_old_code(trees: Mapping[str, ast.Module], edited: Iterable[str]) -> OldCode:
+    """Collect the facts of the recorded files; the names of scopes only of those that were edited."""
+    parts = {file: list(ast.walk(tree)) for file, tree in trees.items()}
+    imports = {file: imported_names(tree) for file, tree in trees.items()}
+    nodes = [node for found in parts.values() for node in found]
     functions: dict[str, list[Defined]] = defaultdict(list)
-    classes: set[str] = set()
-    for file, tree in trees.items():
-        imports = imported_names(tree)
-        for node in ast.walk(tree):
+    for file, found in parts.items():
+        for node in found:
             if isinstance(node, Function):
-                functions[node.name].append(Defined(node, file, imports))
-            elif isinstance(node, ast.ClassDef):
-                classes.add(node.name)
+                functions[node.name].append(Defined(node, file, imports[file]))
+    classes = {node.name for node in nodes if isinstance(node, ast.ClassDef)}
     makers = _ITERATOR_MAKERS | {name for name, found in functions.items() if any(map(_yields, found))}
-    nodes = [node for tree in trees.values() for node in ast.walk(tree)]
     iterators, loaders = _bound_iterators(nodes, makers)
     return OldCode(
-        names={file: names_by_scope(tree) for file, tree in trees.items()},
+        names={file: names_by_scope(trees[file]) for file in edited if file in trees},
         functions={name: tuple(found) for name, found in functions.items()},
         classes=frozenset(classes),
         modules=frozenset(PurePosixPath(file).stem for file in trees),
@@ -76,9 +75,9 @@ def read_old_code(trees: Mapping[str, ast.Module]) -> OldCode:
         loaders=loaders,
         sets=frozenset(name for name, value in _assigned(nodes) if _is_set(value)),
         nets=frozenset(filter(None, map(_net, nodes))) - set(functions) - classes,
-        imports={file: imported_names(tree) for file, tree in trees.items()},
-        calm=frozenset(name for tree in trees.values() for name in _calm(tree)),
-        looks_around=frozenset(file for file, tree in trees.items() if any(map(_looks, ast.walk(tree)))),
+        imports=imports,
+        calm=frozenset(name for file, found in parts.items() for name in _calm(found, imports[file])),
+        looks_around=frozenset(file for file, found in parts.items() if any(map(_looks, found))),
     )
 
 
@@ -139,10 +138,9 @@ def _bound_iterators(nodes: list[ast.AST], makers: frozenset[str]) -> tuple[froz
     return frozenset(iterators - {""}), frozenset(loaders)
 
 
-def _calm(tree: ast.Module) -> Iterable[str]:
+def _calm(nodes: Iterable[ast.AST], imports: Mapping[str, str]) -> Iterable[str]:
     """Variables bound to layers without state, such as `criterion = nn.CrossEntropyLoss()`."""
-    imports = imported_names(tree)
-    for name, value in _assigned(ast.walk(tree)):
+    for name, value in _assigned(nodes):
         path = full_name(value.func, imports) if isinstance(value, ast.Call) else ""
         if path.startswith("torch.nn.") and judge_dotted(path) is HARMLESS:
             yield name

@@ -36,7 +36,7 @@ def diff_sources(recorded: Mapping[str, str], present: Mapping[str, str | None])
 
 def _judge(trees: Mapping[str, ast.Module], edits: list[FileEdit], others: list[Change], same: frozenset[str]) -> Edit:
     probes: list[Probe] = []
-    project = Project(read_old_code(trees), *_helpers(edits))
+    project = Project(read_old_code(trees, [edit.file for edit in edits]), *_helpers(edits))
     forward, backward, added = {}, {}, {}
     for edit in edits:
         found, changes = judge_file(edit, project)

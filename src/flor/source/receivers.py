@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from flor.source.project import FunctionId, Place, Project
-from flor.source.scopes import FUNCTIONS, own_nodes
+from flor.source.project import FunctionId, Place, Project, Variable
+from flor.source.scopes import FUNCTIONS
 
 
 def class_of(node: ast.expr, place: Place, project: Project) -> FunctionId | None:
@@ -14,9 +14,9 @@ def class_of(node: ast.expr, place: Place, project: Project) -> FunctionId | Non
         case ast.Call(func=func):
             return _only_class(project, func, place)
         case ast.Name(id=name):
-            return _self_class(name, place) or _variable_class(name, place, project)
+            return _self_class(name, place, project) or _variable_class(name, place, project)
         case ast.Attribute(value=ast.Name(id=name), attr=attr):
-            owner = _self_class(name, place)
+            owner = _self_class(name, place, project)
             return _attribute_class(owner, attr, project) if owner else None
     return None
 
@@ -36,15 +36,12 @@ def _owner(method: FunctionId, project: Project) -> FunctionId | None:
     return FunctionId(place.file, place.scope.owner.name) if place.scope.owner else None
 
 
-def _self_class(name: str, place: Place) -> FunctionId | None:
+def _self_class(name: str, place: Place, project: Project) -> FunctionId | None:
     function, owner = place.scope.function, place.scope.owner
     if function is None or owner is None or not function.args.args or function.args.args[0].arg != name:
         return None
     static = any(isinstance(each, ast.Name) and each.id == "staticmethod" for each in function.decorator_list)
-    rebound = any(
-        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
-        for node in own_nodes(function.body)
-    )
+    rebound = len(project.values(Variable(place.file, place.scope.name, name))) > 1
     return None if static or rebound else FunctionId(place.file, owner.name)
 
 

@@ -63,8 +63,11 @@ class Changing:
         if spot.passes:
             return spot.path
         if self.view.status(spot.path) is not None:
-            raise _pair(errno.EEXIST, shown, other)
-        return self.upper.make_room(spot)
+            raise _paired(native.trouble(errno.EEXIST, shown), other)
+        try:
+            return self.upper.make_room(spot)
+        except OSError as error:
+            raise _paired(error, other) from None
 
     def rmdir(self, path: Any, *, dir_fd: int | None = None) -> None:
         """os.rmdir"""
@@ -155,5 +158,8 @@ def _is_special(found: os.stat_result) -> bool:
     return not (modes.S_ISREG(found.st_mode) or modes.S_ISDIR(found.st_mode) or modes.S_ISLNK(found.st_mode))
 
 
-def _pair(code: int, shown: Any, other: Any) -> OSError:
-    return native.trouble(code, shown) if other is None else native.trouble(code, other, shown)
+def _paired(error: OSError, other: Any) -> OSError:
+    """The error of a function with two paths, which names both."""
+    if other is not None:
+        error.filename, error.filename2 = other, error.filename
+    return error

@@ -37,6 +37,8 @@ CALLS = (
     ForeignCall("torch.jit", "save", 1, "f", WRITE),
     ForeignCall("torch.jit", "load", 0, "f", READ),
     ForeignCall("torch.jit._script:RecursiveScriptModule", "save", 1, "f", WRITE),
+    ForeignCall("torch.jit._script:ScriptModule", "save", 1, "f", WRITE),
+    ForeignCall("torch._C:ScriptFunction", "save", 1, "filename", WRITE),
     ForeignCall("torch.autograd.profiler:profile", "export_chrome_trace", 1, "path", WRITE),
     ForeignCall("safetensors", "serialize_file", 1, "filename", WRITE),
     ForeignCall("safetensors", "safe_open", 0, "filename", READ),

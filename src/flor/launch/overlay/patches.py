@@ -11,6 +11,8 @@ from flor.launch.overlay import native
 
 # The system's own functions stay reachable here: the import machinery and this package call them.
 UNTOUCHED = ("posix", "_io", native.__name__)
+# Tables of functions that a library filled when it was imported: module, object, attribute.
+TABLES = (("numpy.lib._datasource", "_file_openers", "_file_openers"),)
 
 
 class Replacement:
@@ -24,6 +26,10 @@ class Replacement:
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         return self._call(*args, **options)
+
+    def retire(self) -> None:
+        """Wherever it may still be held, it is the native function again."""
+        self._call = self.__wrapped__
 
     def __reduce__(self) -> str:
         return self.__name__
@@ -69,6 +75,9 @@ class Patches:
     def undo(self) -> None:
         """Everything as it was, also in modules that were imported meanwhile."""
         _exchange({new: old for old, new in self._swaps})
+        for _, new in self._swaps:
+            if isinstance(new, Replacement):
+                new.retire()
         for owner, name, old in reversed(self._owned):
             setattr(owner, name, old)
         for members, new in self._sets:
@@ -88,3 +97,7 @@ def _namespaces() -> Iterator[dict[str, Any]]:
     for name, module in list(sys.modules.items()):
         if name not in UNTOUCHED and isinstance(module, ModuleType):
             yield vars(module)
+    for name, held, attribute in TABLES:
+        table = getattr(getattr(sys.modules.get(name), held, None), attribute, None)
+        if isinstance(table, dict):
+            yield table

@@ -1,0 +1,170 @@
+"""Which files a recorded run writes and reads, heard from Python's audit events; it changes nothing."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+import threading
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from flor.launch.overlay import foreign
+from flor.launch.overlay.patches import Patches
+
+WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+class Change(StrEnum):
+    """How a path is about to change."""
+
+    CREATE = "create"  # nothing was there: a replay begins without it
+    OVERWRITE = "overwrite"
+    UPDATE = "update"  # keeps what was there and adds to it or changes some of it
+    REMOVE = "remove"
+    MKDIR = "mkdir"
+    ATTRIBUTES = "attributes"
+
+
+# Event -> what happens to which argument, with the place of its dir_fd (None: it has none).
+EVENTS: dict[str, tuple[tuple[Change, int, int | None], ...]] = {
+    "open": (),
+    "sqlite3.connect": ((Change.UPDATE, 0, None),),
+    "os.remove": ((Change.REMOVE, 0, 1),),
+    "os.rmdir": ((Change.REMOVE, 0, 1),),
+    "os.mkdir": ((Change.MKDIR, 0, 2),),
+    "os.rename": ((Change.REMOVE, 0, 2), (Change.OVERWRITE, 1, 3)),
+    "os.link": ((Change.CREATE, 1, 3),),
+    "os.symlink": ((Change.CREATE, 1, 2),),
+    "os.truncate": ((Change.UPDATE, 0, None),),
+    "os.chmod": ((Change.ATTRIBUTES, 0, 2),),
+    "os.utime": ((Change.ATTRIBUTES, 0, 3),),
+}
+
+OnWrite = Callable[[str, str], None]
+OnRead = Callable[[str], None]
+
+
+class FileWatch:
+    """Tells of each path once a kind until `reset`; paths are absolute and without links, as in the overlay."""
+
+    def __init__(self, on_write: OnWrite, on_read: OnRead | None = None, *, ignore: Sequence[Path] = ()) -> None:
+        self.on_write, self.on_read = on_write, on_read
+        self._ignored = _ignored(ignore)
+        self._told: set[tuple[str, str]] = set()
+        self._seen: set[tuple[Any, int]] = set()
+        self._awake: list[bool] = []
+        self._hooked = False
+        self._busy = threading.local()
+        self._patches = Patches()
+
+    def start(self) -> None:
+        """Listen from now on."""
+        if not self._hooked:
+            self._hooked = True
+            sys.addaudithook(self._make_hook())
+        if not self._awake:
+            self._awake.append(True)
+
+    def stop(self) -> None:
+        """Listen no more; the hook stays for the life of the process, asleep."""
+        self._awake.clear()
+        self._patches.undo()
+
+    def reset(self) -> None:
+        """Tell of every path anew."""
+        self._told.clear()
+        self._seen.clear()
+
+    def patch_torch(self, torch: ModuleType) -> None:
+        """Hear also of the files that torch opens in C++."""
+        foreign.patch(torch.__name__, self._patches, self._foreign)
+
+    def _make_hook(self) -> Callable[[str, tuple[Any, ...]], None]:
+        # Called for every audit event of the process, of which there are many (each call of id() is one):
+        # a closure over two names, and out again.
+        awake, events, heard = self._awake, EVENTS, self._heard
+
+        def hook(event: str, args: tuple[Any, ...]) -> None:
+            if awake and event in events:
+                heard(event, args)
+
+        return hook
+
+    def _foreign(self, path: Any, flags: int) -> Any:
+        if self._awake:
+            self._heard("open", (path, None, flags))
+        return path
+
+    def _heard(self, event: str, args: tuple[Any, ...]) -> None:
+        """P2: whatever goes wrong here, the script does not hear of it."""
+        if getattr(self._busy, "now", False):
+            return  # what we or our listener open ourselves
+        self._busy.now = True
+        try:
+            if event == "open":
+                self._opened(args[0], args[2])
+            else:
+                for change, place, dir_fd in EVENTS[event]:
+                    self._changed(change, args[place], -1 if dir_fd is None else args[dir_fd])
+        except Exception:
+            pass
+        finally:
+            self._busy.now = False
+
+    def _opened(self, path: Any, flags: int) -> None:
+        if isinstance(path, int):
+            return
+        if not flags & WRITES:
+            if self.on_read is not None:
+                self._read(path)
+        elif not flags & os.O_CREAT:
+            self._changed(Change.OVERWRITE if flags & os.O_TRUNC else Change.UPDATE, path, -1)
+        else:
+            keeps = not flags & os.O_TRUNC
+            self._changed(Change.UPDATE if keeps else Change.OVERWRITE, path, -1)
+
+    def _read(self, path: Any) -> None:
+        text = os.fsdecode(path)
+        if text.startswith("/"):
+            if (text, 0) in self._seen:
+                return  # the dear part is done once for a spelling
+            self._seen.add((text, 0))
+        whole = os.path.realpath(text)
+        if self._is_new(whole, "read") and self.on_read is not None and Path(whole).is_file():
+            self.on_read(whole)
+
+    def _changed(self, change: Change, path: Any, dir_fd: int) -> None:
+        if isinstance(path, int) or path in ("", ":memory:"):
+            return
+        whole = self._whole(os.fsdecode(path), dir_fd, follow=change in (Change.OVERWRITE, Change.UPDATE))
+        if change in (Change.OVERWRITE, Change.UPDATE) and not os.path.lexists(whole):
+            change = Change.CREATE
+        if self._is_new(whole, change):
+            self.on_write(whole, change)
+
+    def _whole(self, path: str, dir_fd: int, follow: bool) -> str:
+        if dir_fd >= 0 and not path.startswith("/"):
+            path = f"{os.readlink(f'/proc/self/fd/{dir_fd}')}/{path}"  # noqa: PTH115
+        if follow:
+            return os.path.realpath(path)
+        head, tail = os.path.split(path.rstrip("/"))
+        return os.path.join(os.path.realpath(head), tail)
+
+    def _is_new(self, path: str, kind: str) -> bool:
+        if (path, kind) in self._told or path.startswith(self._ignored) or path.endswith((".pyc", ".so")):
+            return False
+        if "/site-packages/" in path or "/__pycache__/" in path:
+            return False
+        self._told.add((path, kind))
+        return True
+
+
+def _ignored(more: Sequence[Path]) -> tuple[str, ...]:
+    """What is no file of the run: devices, Python itself, and what the caller names."""
+    python = {sys.prefix, sys.base_prefix, sysconfig.get_path("stdlib")}
+    folders = [os.path.realpath(folder) for folder in (*python, *more)]
+    return ("/dev/", "/proc/", "/sys/", *(f"{folder}/" for folder in folders if folder != "/"))
