@@ -15,11 +15,13 @@ from typing import Any
 
 from flor.launch import facts, script
 from flor.launch.compiling import Compiler
-from flor.launch.liveness import LiveNames
+from flor.launch.filewatch import FileWatch
+from flor.launch.liveness import DeadNames
 from flor.launch.project import Project
 from flor.launch.randomness import numpy_facts, random_state
 from flor.launch.stage import Stage
 from flor.launch.target import Target, find_module, find_script
+from flor.launch.written import WrittenFiles
 from flor.model.records import Ended, Facts, Note, Source
 from flor.runtime import current
 from flor.runtime.capturing import Capturer
@@ -111,9 +113,11 @@ class Recording:
         self.stage = Stage(project, self.compiler, self._trouble)
         self.syncer = Syncer(self.journal)
         self.writer = CheckpointWriter(self.run, self.journal.path.stem, self.journal.append, self._trouble)
-        capturer = Capturer(self.stage.scopes, LiveNames(self.sources))
+        capturer = Capturer(self.stage.scopes, DeadNames(self.sources))
         active = capturer if self.request.materialize != "off" else None
-        self.recorder = Recorder(self.journal.append, active, self.writer, self.request.tolerance)
+        self.written = WrittenFiles(self.journal.append)
+        self.files = FileWatch(self.written.on_write, ignore=[self.run.path.parent.parent])
+        self.recorder = Recorder(self.journal.append, active, self.writer, self.request.tolerance, self.written.facts)
         self.session = Session(self.journal.intern, self.recorder)
         self.recorder.session = self.session
 
@@ -138,6 +142,8 @@ class Recording:
         os.register_at_fork(after_in_child=_in_child)
         self.syncer.start()
         self.logbook = self.stage.enter(self.session, self.journal)
+        self.files.start()
+        self.stage.imports.when("torch", self.files.patch_torch)
         self.stage.imports.when("torch", lambda torch: self._note("torch", **facts.torch_facts(torch)))
         self.stage.imports.when("numpy", lambda numpy: self._note("numpy", **numpy_facts(numpy)))
 
@@ -145,6 +151,7 @@ class Recording:
         """Seal the journal and say what was kept; called by Python when everything of the user's has ended."""
         if os.getpid() != self.pid:
             return
+        self.files.stop()
         self.stage.leave()
         wall = time.perf_counter() - self.clock
         self.writer.close(LAST_WAIT + self.request.tolerance * wall)

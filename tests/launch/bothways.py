@@ -26,6 +26,7 @@ class Row:
     args: tuple[str, ...] = ()
     target: tuple[str, ...] = ("script.py",)  # what comes after `python` and `flor record`
     files: Mapping[str, str | bytes] = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
     python: tuple[str, ...] = ()  # options of Python itself
     env: Mapping[str, str] = field(default_factory=dict)
     stdin: str = ""
@@ -63,9 +64,10 @@ def see(row: Row, folder: Path, launcher: Launcher) -> Seen:
     """Write the row's files into a fresh folder and run it there."""
     shutil.rmtree(folder, ignore_errors=True)
     write_files(folder, {"script.py": row.script, **row.files})
-    command = launcher(row)
+    for name, goal in row.links.items():
+        (folder / name).symlink_to(goal)
     done = subprocess.run(
-        command,
+        launcher(row),
         cwd=folder / row.cwd,
         env=environment(row.env),
         input=row.stdin.encode(),

@@ -1,6 +1,6 @@
 """A recorded run's files are heard of, and nothing else changes."""
 
-# ruff: noqa: PTH  (the functions of `os` are what is tested)
+# ruff: noqa
 
 from __future__ import annotations
 

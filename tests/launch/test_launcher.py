@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from pathlib import Path
 
 import pytest
-from bothways import Row, assert_same, by_flor, names, see
+from bothways import Row, assert_same, names
 
 WHO = """
     \"\"\"The docstring.\"\"\"
@@ -17,9 +19,19 @@ WHO = """
     print(__name__, __file__, repr(__package__), spec, type(__loader__).__name__.replace("Project", ""), __doc__)
     print(sorted(vars(__main__).keys() - {"_flor"}), vars() is vars(__main__), sys.modules["__main__"] is __main__)
     print(__builtins__.__name__, __annotations__, __cached__, sys.flags, sys.warnoptions)
-    print(sorted(os.environ.items()), sys.executable, sys.getrecursionlimit())
+    print(sorted(os.environ.items()), os.path.dirname(sys.executable), sys.getrecursionlimit())
 """
 PACKAGE = {"pkg/__init__.py": "print('pkg', __name__, __path__)", "pkg/mod.py": WHO, "pkg/__main__.py": WHO}
+
+
+def archive() -> bytes:
+    """A zip with a `__main__.py`."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as file:
+        file.writestr("__main__.py", "import sys, friend\nprint(__file__, sys.argv, sys.path[0], friend.__file__)")
+        file.writestr("friend.py", "")
+    return data.getvalue()
+
 
 ROWS = [
     Row("a script", WHO, table="`__name__`, `__file__`, `__spec__`, `sys.path`"),
@@ -41,6 +53,9 @@ ROWS = [
     Row("a script elsewhere", "", target=("../other/script.py",), cwd="here",
         files={"here/x": "", "other/script.py": WHO + "\n    import friend", "other/friend.py": "print(__name__, __file__)"},
         table="a script in another folder"),
+    Row("a symbolic link", "", target=("link.py",), cwd="here", links={"here/link.py": "../real/s.py"},
+        files={"here/x": "", "real/s.py": WHO + "\n    import friend", "real/friend.py": "print(__file__)"}),
+    Row("an archive", "", target=("app.zip",), files={"app.zip": archive()}),
     Row("python options", WHO, python=("-W", "error", "-X", "dev", "-B"), table="`-W error`, `-X dev`"),
     Row("safe path", WHO, python=("-P",)),
     Row("safe path for a module", "", python=("-P",), target=("-m", "json.tool", "--help")),
@@ -70,6 +85,12 @@ ROWS = [
         """,
         files={f"{name}.py": "A = __file__" for name in ("click", "queue", "xxhash", "random", "flor_words")},
         table="a user's `click.py`, `queue.py`, `random.py` beside the script",
+    ),
+    Row(
+        "shadowing modules in the current folder",
+        "import click, xxhash, queue\nprint(click.A, xxhash.A, queue.A)",
+        files={f"{name}.py": "A = __file__" for name in ("click", "queue", "xxhash")},
+        python=("-B",),
     ),
     Row(
         "shadowing packages",
@@ -112,21 +133,3 @@ ROWS = [
 @pytest.mark.parametrize("row", ROWS, ids=names(ROWS))
 def test_a_script_starts_as_under_python(row: Row, tmp_path: Path) -> None:
     assert_same(row, tmp_path / "work")
-
-
-def test_a_symlinked_script_finds_its_real_neighbours(tmp_path: Path) -> None:
-    row = Row("link", "", target=("link.py",), cwd="here", files={"here/x": "", "real/s.py": WHO + "\n    import friend",
-              "real/friend.py": "print(__file__)"})  # fmt: skip
-
-    def linked(launch: object) -> object:
-        def command(row: Row) -> list[str]:
-            (tmp_path / "work/here/link.py").symlink_to("../real/s.py")
-            return launch(row)  # type: ignore[operator,no-any-return]
-
-        return command
-
-    from bothways import by_python
-
-    plain, recorded = (see(row, tmp_path / "work", linked(launch)) for launch in (by_python, by_flor))  # type: ignore[arg-type]
-    assert recorded == plain
-    assert plain.code == 0

@@ -1,6 +1,6 @@
 """Libraries that write in C++, in Rust or by their own layers write to the overlay as well."""
 
-# ruff: noqa: PTH  (paths as scripts spell them)
+# ruff: noqa
 
 from __future__ import annotations
 

@@ -154,18 +154,22 @@ def test_the_else_of_the_loop_itself_counts_as_after() -> None:
     assert at_end("for i in w:\n    x = i\n    break\nelse:\n    print(x)") == {"x"}
 
 
-def test_break_and_return_through_finally_reach_what_follows() -> None:
-    text = """
-        for e in q:
+@pytest.mark.parametrize(("jump", "live"), [("break", {"x", "y"}), ("continue", {"x", "z"}), ("return", {"x"})])
+def test_a_jump_through_finally_reaches_what_follows(jump: str, live: set[str]) -> None:
+    text = f"""
+        while True:
+            print(z)
+            y = 0
             try:
                 for i in w:
-                    x = y = i
-                break
+                    x = y = z = i
+                {jump}
             finally:
                 print(x)
+            return
         print(y)
         """
-    assert at_end(text, number=1) == {"x", "y"}
+    assert at_end(text, number=1) == live
 
 
 def test_a_global_read_by_any_function_of_the_module_is_live() -> None:

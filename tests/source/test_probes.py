@@ -197,6 +197,11 @@ def test_a_random_draw_in_fork_rng_is_no_doubt() -> None:
     assert levels(with_outer("with torch.random.fork_rng():\n    print(torch.randn(3))")) == set()
 
 
+def test_a_draw_from_a_generator_of_the_probe_is_no_doubt() -> None:
+    code = "own = torch.Generator()\nown.manual_seed(1)\nprint(torch.randn(3, generator=own))"
+    assert levels(with_outer(code)) == set()
+
+
 # --- additions that disturb
 
 

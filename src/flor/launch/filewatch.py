@@ -44,6 +44,8 @@ EVENTS: dict[str, tuple[tuple[Change, int, int | None], ...]] = {
     "os.utime": ((Change.ATTRIBUTES, 0, 3),),
 }
 
+FOLLOWS = {"sqlite3.connect", "os.truncate", "os.chmod", "os.utime"}  # a link at the end of the path, as open does
+
 OnWrite = Callable[[str, str], None]
 OnRead = Callable[[str], None]
 
@@ -55,7 +57,7 @@ class FileWatch:
         self.on_write, self.on_read = on_write, on_read
         self._ignored = _ignored(ignore)
         self._told: set[tuple[str, str]] = set()
-        self._seen: set[tuple[Any, int]] = set()
+        self._seen: set[str] = set()
         self._awake: list[bool] = []
         self._hooked = False
         self._busy = threading.local()
@@ -81,7 +83,7 @@ class FileWatch:
 
     def patch_torch(self, torch: ModuleType) -> None:
         """Hear also of the files that torch opens in C++."""
-        foreign.patch(torch.__name__, self._patches, self._foreign)
+        foreign.patch(torch.__name__, self._patches, self._foreign, only_writes=True)
 
     def _make_hook(self) -> Callable[[str, tuple[Any, ...]], None]:
         # Called for every audit event of the process, of which there are many (each call of id() is one):
@@ -108,8 +110,9 @@ class FileWatch:
             if event == "open":
                 self._opened(args[0], args[2])
             else:
+                follow = event in FOLLOWS
                 for change, place, dir_fd in EVENTS[event]:
-                    self._changed(change, args[place], -1 if dir_fd is None else args[dir_fd])
+                    self._changed(change, args[place], -1 if dir_fd is None else args[dir_fd], follow)
         except Exception:
             pass
         finally:
@@ -118,29 +121,25 @@ class FileWatch:
     def _opened(self, path: Any, flags: int) -> None:
         if isinstance(path, int):
             return
-        if not flags & WRITES:
-            if self.on_read is not None:
-                self._read(path)
-        elif not flags & os.O_CREAT:
-            self._changed(Change.OVERWRITE if flags & os.O_TRUNC else Change.UPDATE, path, -1)
-        else:
-            keeps = not flags & os.O_TRUNC
-            self._changed(Change.UPDATE if keeps else Change.OVERWRITE, path, -1)
+        if flags & WRITES:
+            self._changed(Change.OVERWRITE if flags & os.O_TRUNC else Change.UPDATE, path, -1, follow=True)
+        elif self.on_read is not None:
+            self._read(path)
 
     def _read(self, path: Any) -> None:
         text = os.fsdecode(path)
         if text.startswith("/"):
-            if (text, 0) in self._seen:
+            if text in self._seen:
                 return  # the dear part is done once for a spelling
-            self._seen.add((text, 0))
+            self._seen.add(text)
         whole = os.path.realpath(text)
         if self._is_new(whole, "read") and self.on_read is not None and Path(whole).is_file():
             self.on_read(whole)
 
-    def _changed(self, change: Change, path: Any, dir_fd: int) -> None:
+    def _changed(self, change: Change, path: Any, dir_fd: int, follow: bool) -> None:
         if isinstance(path, int) or path in ("", ":memory:"):
             return
-        whole = self._whole(os.fsdecode(path), dir_fd, follow=change in (Change.OVERWRITE, Change.UPDATE))
+        whole = self._whole(os.fsdecode(path), dir_fd, follow)
         if change in (Change.OVERWRITE, Change.UPDATE) and not os.path.lexists(whole):
             change = Change.CREATE
         if self._is_new(whole, change):
@@ -148,7 +147,7 @@ class FileWatch:
 
     def _whole(self, path: str, dir_fd: int, follow: bool) -> str:
         if dir_fd >= 0 and not path.startswith("/"):
-            path = f"{os.readlink(f'/proc/self/fd/{dir_fd}')}/{path}"  # noqa: PTH115
+            path = f"{os.readlink(f'/proc/self/fd/{dir_fd}')}/{path}"
         if follow:
             return os.path.realpath(path)
         head, tail = os.path.split(path.rstrip("/"))
@@ -165,6 +164,6 @@ class FileWatch:
 
 def _ignored(more: Sequence[Path]) -> tuple[str, ...]:
     """What is no file of the run: devices, Python itself, and what the caller names."""
-    python = {sys.prefix, sys.base_prefix, sysconfig.get_path("stdlib")}
-    folders = [os.path.realpath(folder) for folder in (*python, *more)]
+    python = (sys.prefix, sys.base_prefix, sysconfig.get_path("stdlib"))
+    folders = [os.path.realpath(folder) for folder in (*python, *map(str, more))]
     return ("/dev/", "/proc/", "/sys/", *(f"{folder}/" for folder in folders if folder != "/"))

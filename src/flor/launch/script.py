@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import os
+import runpy
 import sys
 from collections.abc import Callable
 from importlib.machinery import PathFinder, SourceFileLoader
@@ -13,7 +14,7 @@ from typing import Any
 
 from flor.launch.compiling import Compiler
 from flor.launch.project import PACKAGE
-from flor.launch.target import Target
+from flor.launch.target import Target, set_path
 from flor.runtime import hooks
 
 Hook = Callable[[type[BaseException], BaseException, TracebackType | None], Any]
@@ -21,51 +22,41 @@ Hook = Callable[[type[BaseException], BaseException, TracebackType | None], Any]
 
 def run(target: Target, compiler: Compiler) -> None:
     """Execute the target; whatever it raises comes out, with a hook set that hides our frames."""
-    text = Path(target.path).read_bytes()
     module = make_main(target)
     sys.modules["__main__"] = module
     sys.argv[:] = target.argv
-    set_path(target)
+    set_path(target.path_entry)
     forget_shadowed(target.path_entry)
     try:
-        code = compiler.compile(text, target.path, "__main__")
-        exec(code, module.__dict__)
+        if target.module is not None:
+            run_module(target.module)
+        else:
+            exec(compiler.compile(Path(target.path).read_bytes(), target.path, "__main__"), module.__dict__)
     except BaseException:
         sys.excepthook = without_our_frames(sys.excepthook)
         raise
 
 
+def run_module(name: str) -> None:
+    """Run a module by the very function that `python -m` calls; our import hook gives it the code."""
+    by_option = name != "__main__"  # else it is the `__main__` of a folder or an archive
+    if by_option:
+        sys.argv[0] = "-m"  # what the packages around it see while they are imported
+    runpy._run_module_as_main(name, by_option)  # type: ignore[attr-defined]
+
+
 def make_main(target: Target) -> ModuleType:
     """An empty `__main__` with the names that Python gives it."""
     module = ModuleType("__main__")
-    spec = target.spec
     module.__dict__.update(
         __file__=target.path,
         __builtins__=builtins,
         __annotations__={},
-        __spec__=spec,
-        __package__=spec.parent if spec else None,
-        __loader__=spec.loader if spec else SourceFileLoader("__main__", target.path),
-        __cached__=spec.cached if spec else None,
+        __loader__=SourceFileLoader("__main__", target.path),
+        __cached__=None,
         _flor=hooks,
     )
     return module
-
-
-def set_path(target: Target) -> None:
-    """`sys.path[0]` as Python would have it; what started us had put its own there."""
-    if sys.flags.safe_path:
-        return
-    if sys.path and _is_ours(sys.path[0]):
-        del sys.path[0]
-    if sys.path[:1] != [target.path_entry]:
-        sys.path.insert(0, target.path_entry)
-
-
-def _is_ours(entry: str) -> bool:
-    """True for the entry that starting flor has made: the folder of the command, or the current one for `-m`."""
-    command = os.path.dirname(os.path.abspath(getattr(sys, "orig_argv", [""])[0]))
-    return entry in ("", os.getcwd(), command, os.path.dirname(sys.executable))
 
 
 def forget_shadowed(folder: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import pkgutil
 import sys
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
@@ -14,12 +15,15 @@ from flor.errors import NoSuchScript
 
 @dataclass(frozen=True)
 class Target:
-    """A file to run as `__main__`, and the words after it."""
+    """A file to run as `__main__`, and the words after it.
+
+    `module` is the name by which Python's own `runpy` runs it: for `-m`, and for a folder or archive.
+    """
 
     path: str
     argv: tuple[str, ...]
     path_entry: str
-    spec: ModuleSpec | None = None
+    module: str | None = None
 
     @property
     def folder(self) -> str:
@@ -28,30 +32,30 @@ class Target:
 
 
 def find_script(script: str, arguments: tuple[str, ...]) -> Target:
-    """A script by its path; a folder or zip with a `__main__.py` is left to Python."""
-    path = os.path.abspath(script)
-    if os.path.isdir(path):
-        main = os.path.join(path, "__main__.py")
-        if not os.path.exists(main):
-            raise NoSuchScript(
-                f"{script} is a folder without a __main__.py.",
-                todo="Name the script in it, or use `flor record -m MODULE`.",
-            )
-        return Target(main, (script, *arguments), path)
+    """A script by its path, which is made absolute and otherwise left as it was given, as Python does."""
+    path = os.path.join(os.getcwd(), script)
     if not os.path.exists(path):
         raise NoSuchScript(f"There is no script {script}.", where=path, todo=_meant(path))
-    return Target(path, (script, *arguments), os.path.dirname(path))
+    importer = pkgutil.get_importer(path)
+    if importer is None:
+        return Target(path, (script, *arguments), os.path.dirname(os.path.realpath(path)))
+    spec = importer.find_spec("__main__", None)
+    if spec is None or spec.origin is None:
+        raise NoSuchScript(
+            f"{script} is a folder without a __main__.py.",
+            todo="Name the script in it, or use `flor record -m MODULE`.",
+        )
+    return Target(spec.origin, (script, *arguments), path, "__main__")
 
 
 def find_module(module: str, arguments: tuple[str, ...]) -> Target:
     """A module by its dotted name, as `python -m` finds it."""
     cwd = os.getcwd()
-    if not sys.flags.safe_path and sys.path[:1] != [cwd]:
-        sys.path.insert(0, cwd)
+    set_path(cwd)
     try:
-        spec = importlib.util.find_spec(module)
+        spec = _locate(module) or importlib.util.find_spec(module)
         if spec is not None and spec.submodule_search_locations is not None:
-            spec = importlib.util.find_spec(f"{module}.__main__")
+            spec = _locate(f"{module}.__main__") or importlib.util.find_spec(f"{module}.__main__")
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise NoSuchScript(f"No module {module} could be found: {error}.", where=cwd) from error
     if spec is None or not spec.origin or not spec.origin.endswith(".py"):
@@ -60,7 +64,36 @@ def find_module(module: str, arguments: tuple[str, ...]) -> Target:
             where=f"looked in {cwd} and on sys.path",
             todo="A package needs a __main__.py to be run.",
         )
-    return Target(spec.origin, (spec.origin, *arguments), cwd, spec)
+    return Target(spec.origin, (spec.origin, *arguments), cwd, module)
+
+
+def set_path(entry: str) -> None:
+    """`sys.path[0]` as Python would have it, in place of the entry that starting flor has made."""
+    if sys.flags.safe_path or sys.path[:1] == [entry]:
+        return
+    ours = {"", os.getcwd(), os.path.dirname(sys.executable), os.path.dirname(os.path.realpath(sys.argv[0]))}
+    sys.path[:1] = [entry] if sys.path and sys.path[0] in ours else [entry, *sys.path[:1]]
+
+
+def _locate(module: str) -> ModuleSpec | None:
+    """The spec, found without importing the packages around it: they are the script's, and run when it does."""
+    parts = module.split(".")
+    folders: list[str] | None = None
+    spec: ModuleSpec | None = None
+    for depth in range(1, len(parts) + 1):
+        try:
+            spec = _spec(".".join(parts[:depth]), folders)
+        except KeyError:  # a namespace package asks for its parent, which is not imported
+            return None
+        if spec is None:
+            return None
+        folders = list(spec.submodule_search_locations or ())
+    return spec
+
+
+def _spec(name: str, folders: list[str] | None) -> ModuleSpec | None:
+    finders = [finder for finder in sys.meta_path if hasattr(finder, "find_spec")]
+    return next((spec for finder in finders if (spec := finder.find_spec(name, folders)) is not None), None)
 
 
 def _meant(path: str) -> str:

@@ -52,6 +52,7 @@ class Checkpoint:
     bytes_logical: int
     bytes_written: int
     unkept: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    files: Mapping[str, tuple[int, int, str]] = field(default_factory=dict)  # what written files held: size, time, hash
 
     def as_json(self) -> dict[str, Any]:
         """Plain JSON."""
@@ -62,10 +63,12 @@ class Checkpoint:
             "seconds": self.seconds,
             "bytes_logical": self.bytes_logical,
             "bytes_written": self.bytes_written,
+            "files": {path: list(fact) for path, fact in self.files.items()},
             "unkept": {scope: dict(names) for scope, names in self.unkept.items()},
         }
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Checkpoint:
         """What `as_json` wrote."""
-        return cls(**{**values, "key": Key.from_json(values["key"])})
+        files = {path: (size, time, digest) for path, (size, time, digest) in values["files"].items()}
+        return cls(**{**values, "key": Key.from_json(values["key"]), "files": files})

@@ -40,6 +40,7 @@ class History:
     loops: dict[Execution, LoopRun] = field(default_factory=dict)
     checkpoints: dict[Key, Checkpoint] = field(default_factory=dict)
     entered: dict[str, frozenset[str]] = field(default_factory=dict)
+    made: dict[str, str] = field(default_factory=dict)  # path -> what the run first did to it
     complete: bool = True  # False if the run was killed: then `entered` is not known
     seconds: float = 0.0
 
@@ -56,6 +57,8 @@ class History:
                 history.loops[execution] = LoopRun(
                     execution, note.values["iterations"], note.values["seconds"], tuple(note.values["durations"])
                 )
+            elif note.kind == "file":
+                history.made.setdefault(note.values["path"], note.values["change"])
         ended = run.ended
         history.complete = bool(ended)
         history.seconds = float(ended.get("seconds", 0.0))

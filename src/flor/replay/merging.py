@@ -76,6 +76,9 @@ class Merger:
                     end = _after(recorded, at, execution_from_json(event.values))
                     yield from (Merged("recorded", record) for record in recorded[at:end])
                     at = end
+                elif event.kind == "lost file" and collecting:
+                    text = f"the script reads {event.values['path']}, whose content of that time is lost"
+                    self.findings.divergences.append(Divergence((), "", "", "", text))
                 elif event.kind == "disturbed":
                     text = f"the probe changes the training: {event.values['differences'][0]}"
                     self.findings.divergences.append(Divergence((), event.values["probe"], "", "", text))

@@ -13,10 +13,11 @@ from typing import Any, NoReturn
 from flor.errors import RestoreMismatch
 from flor.launch import script
 from flor.launch.compiling import Compiler
-from flor.launch.liveness import LiveNames
+from flor.launch.liveness import DeadNames
 from flor.launch.overlay import Overlay
 from flor.launch.project import Project
 from flor.launch.randomness import set_numpy_state, set_random_state
+from flor.launch.rewind import Rewinder
 from flor.launch.stage import Stage
 from flor.launch.target import Target, find_module, find_script
 from flor.launch.volatility import Volatile
@@ -58,12 +59,15 @@ class Worker:
         self.stage = Stage(self.project, self.compiler, self._trouble)
         self.overlay = Overlay(folder / f"files{order.worker}", pass_through=[folder])
         self.history = History.of(self.run)
-        live = LiveNames({name: text.encode() for name, text in order.sources.items()}, rename=order.loops)
+        dead = DeadNames({name: text.encode() for name, text in order.sources.items()}, rename=order.loops)
         checkpoints = Checkpoints(
-            self.run.folder.packs, self.history.checkpoints, live, without=frozenset(order.without)
+            self.run.folder.packs, self.history.checkpoints, dead, without=frozenset(order.without)
         )
-        capturer = Capturer(self.stage.scopes, LiveNames(self.run.sources), memory=None)
-        restorer = Restorer(self.stage.scopes, checkpoints, Volatile(order.sources, order.new_names))
+        capturer = Capturer(self.stage.scopes, DeadNames(self.run.sources), memory=None)
+        self.rewinder = Rewinder(self.overlay, self.journal.append)
+        restorer = Restorer(
+            self.stage.scopes, checkpoints, Volatile(order.sources, order.new_names), self.rewinder.restore
+        )
         self.replayer = Replayer(
             order.plan, order.segment, checkpoints, restorer, capturer, self.journal.append, self.stop,
             frozenset(order.never_skip),
@@ -76,6 +80,7 @@ class Worker:
         statements = ProbeStatements(self.stage.name_of, self.journal.intern, self.order.probe_lines)
         self._as_recorded()
         self.overlay.install()
+        self.rewinder.begin(self.history.made)
         self.stage.enter(self.session, self.journal, statements)
         try:
             script.run(self.target, self.compiler)

@@ -11,8 +11,8 @@ from flor.runtime.scopes import ScopeReader, Scopes
 from flor.runtime.sites import LoopFrame
 from flor.state import Memory, Snapshot, capture
 
-LiveNames = Callable[[str, bool], frozenset[str] | None]
-"""(loop, at its end?) -> names of its own function that may still be read; None if all may be."""
+DeadNames = Callable[[str, bool], frozenset[str]]
+"""(loop, at its end?) -> names of its own function that certainly are not read any more."""
 
 
 @dataclass
@@ -20,7 +20,7 @@ class Capturer:
     """Takes snapshots of the project's names."""
 
     scopes: ScopeReader
-    live_names: LiveNames
+    dead_names: DeadNames
     memory: Memory | None = field(default_factory=Memory)
 
     def capture(self, key: Key, frame: LoopFrame, caller: FrameType) -> Snapshot:
@@ -40,9 +40,7 @@ class Capturer:
 
     def optional(self, scopes: Scopes, key: Key, caller: FrameType) -> dict[str, frozenset[str]]:
         """The names of the loop's own scope that nothing reads any more."""
-        live = self.live_names(key.execution.loop, key.iteration is None)
+        dead = self.dead_names(key.execution.loop, key.iteration is None)
         own = f"module:{caller.f_globals.get('__name__')}" if caller.f_locals is caller.f_globals else None
         scope = own or next(iter(scopes), "")
-        if live is None or scope not in scopes:
-            return {}
-        return {scope: frozenset(scopes[scope].keys() - live)}
+        return {scope: dead & scopes[scope].keys()} if scope in scopes else {}

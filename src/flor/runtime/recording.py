@@ -47,11 +47,13 @@ class Recorder:
         capturer: Capturer | None,
         writer: CheckpointWriter | None,
         tolerance: float,
+        files: Callable[[], dict[str, tuple[int, int, str]]] = dict,
     ) -> None:
         self.note = note
         self.capturer = capturer
         self.writer = writer
         self.tolerance = tolerance
+        self.files = files  # what the files hold that the script has written
         self.begun = clock()
         self.tally = Tally()
         self.expected = FIRST_GUESS
@@ -126,6 +128,7 @@ class Recorder:
             return False
         try:
             snapshot = self.capturer.capture(key, frame, caller)
+            files = self.files()
         except Exception as error:  # never harm training
             self.writer.give_back()
             self.tally.left_out[f"capture failed: {type(error).__name__}: {error}"] += 1
@@ -142,7 +145,7 @@ class Recorder:
             self._pause(place, begun)
             return False
         self.tally.taken += 1
-        self.writer.put(Pending(key, snapshot, seconds))
+        self.writer.put(Pending(key, snapshot, seconds, files))
         return True
 
     def _pause(self, place: str, now: float) -> None:

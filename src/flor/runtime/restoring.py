@@ -14,7 +14,7 @@ from xxhash import xxh3_128_hexdigest
 
 from flor.errors import Damaged, RestoreMismatch
 from flor.model.checkpoints import Checkpoint, Key
-from flor.runtime.capturing import LiveNames
+from flor.runtime.capturing import DeadNames
 from flor.runtime.scopes import ITEM, ScopeReader
 from flor.runtime.sites import LoopFrame
 from flor.state import Snapshot, decode, differences, restore
@@ -27,7 +27,7 @@ class Checkpoints:
 
     folder: Path
     found: Mapping[Key, Checkpoint]
-    live_names: LiveNames
+    dead_names: DeadNames
     without: frozenset[str] = frozenset()
     _packs: dict[str, Any] = field(default_factory=dict)
     _checked: set[tuple[str, str]] = field(default_factory=set)
@@ -43,8 +43,8 @@ class Checkpoints:
         unkept = self.found[key].unkept
         if not unkept:
             return True
-        live = self.live_names(key.execution.loop, key.iteration is None)
-        return live is not None and not any(live & names.keys() for names in unkept.values())
+        dead = self.dead_names(key.execution.loop, key.iteration is None)
+        return all(names.keys() <= dead for names in unkept.values())
 
     def load(self, key: Key) -> Snapshot:
         """The snapshot; its bulk data is read when it is needed."""
@@ -76,6 +76,7 @@ class Restorer:
     scopes: ScopeReader
     checkpoints: Checkpoints
     ignored: Callable[[str], bool] = lambda _: False
+    restore_files: Callable[[Mapping[str, tuple[int, int, str]]], None] = lambda _: None
 
     def restore(self, key: Key, frame: LoopFrame, caller: FrameType) -> None:
         """In place where the objects are there, by rebinding names where they are not."""
@@ -90,6 +91,7 @@ class Restorer:
         except RestoreMismatch as error:
             raise RestoreMismatch(error.what, where=str(key), todo=error.where) from error
         self.scopes.bind(caller, rebinding.values, rebinding.unbind)
+        self.restore_files(self.checkpoints.found[key].files)
         if ITEM in rebinding.values:
             frame.item = rebinding.values[ITEM][ITEM]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from flor.model.checkpoints import Checkpoint, Key
@@ -24,6 +24,7 @@ class Pending:
     key: Key
     snapshot: Snapshot
     seconds: float
+    files: Mapping[str, tuple[int, int, str]] = field(default_factory=dict)
 
 
 class CheckpointWriter:
@@ -103,6 +104,7 @@ class CheckpointWriter:
             bytes_logical=sum(blob.nbytes for blob in blobs) + len(graph),
             bytes_written=written,
             unkept=snapshot.unkept,
+            files=pending.files,
         )
         self.announce(Note("checkpoint", checkpoint.as_json()))
         self.written.append(checkpoint)

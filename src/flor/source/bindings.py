@@ -103,10 +103,13 @@ def declared_names(node: ast.AST) -> set[str]:
 def bound_names(node: ast.AST) -> set[str]:
     """The names that a statement binds in its scope, in whatever way."""
     found: set[str] = set()
-    hidden = _comprehension_targets(node)
+    hidden: set[int] = set()  # a comprehension comes before its targets
     for part in own_nodes(node):
-        if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load) and id(part) not in hidden:
-            found.add(part.id)
+        if isinstance(part, ast.Name):
+            if not isinstance(part.ctx, ast.Load) and id(part) not in hidden:
+                found.add(part.id)
+        elif isinstance(part, ast.comprehension):
+            hidden.update(map(id, ast.walk(part.target)))
         elif isinstance(part, Function | ast.ClassDef):
             found.add(part.name)
         elif isinstance(part, ast.Import | ast.ImportFrom):
@@ -134,9 +137,3 @@ def read_names(node: ast.AST) -> set[str]:
 
 def _targets(node: ast.AST) -> set[str]:
     return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-
-
-def _comprehension_targets(node: ast.AST) -> set[int]:
-    return {
-        id(name) for part in own_nodes(node) if isinstance(part, ast.comprehension) for name in ast.walk(part.target)
-    }

@@ -80,7 +80,8 @@ class CallJudge:
         if is_mode_switch(name):
             back = setting.summary or receiver in setting.switched_back
             return Verdict("maybe" if back else "certain", f"{receiver}.{name}() switches the mode of a module")
-        if known is not None and known.level:
+        fresh = is_fresh(func.value, setting.fresh, setting.imports)
+        if known is not None and known.level and not (fresh and name.endswith("seed")):
             return known
         if self._changes(func):
             bar = any(word in receiver.lower() for word in _BARS)
@@ -88,7 +89,6 @@ class CallJudge:
         if name in setting.old.functions and name not in setting.helpers:
             found = self.summarize(name, setting)
             return Verdict("maybe", found.reason) if found.level and known is HARMLESS else found
-        fresh = is_fresh(func.value, setting.fresh, setting.imports)
         if known is not None or fresh or name in setting.helpers or name in setting.old.calm:
             return HARMLESS
         return Verdict("maybe", f"calls {receiver}.{name}(), which is not known to be harmless")

@@ -118,7 +118,8 @@ _MUTATORS = words(
 
 _MAKERS = words(
     """defaultdict Counter deque OrderedDict deepcopy zeros ones zeros_like ones_like empty full arange linspace stack
-    cat array StringIO SummaryWriter DataFrame default_rng RandomState Random"""
+    cat array StringIO SummaryWriter DataFrame default_rng RandomState Random
+    Generator"""
 )
 _CASTS = words("to cuda cpu half float double bfloat16 type")
 _TENSOR_PARTS = words("weight bias grad data running_mean running_var values indices exp_avg exp_avg_sq")

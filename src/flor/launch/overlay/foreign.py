@@ -49,12 +49,12 @@ CLASSES = (("torch._C", "PyTorchFileWriter", WRITE), ("torch._C", "PyTorchFileRe
 LIBRARIES = frozenset(call.owner.partition(".")[0] for call in CALLS)
 
 
-def patch(library: str, patches: Patches, placing: Placing) -> None:
-    """Let every such call of an imported library ask for its path first."""
+def patch(library: str, patches: Patches, placing: Placing, *, only_writes: bool = False) -> None:
+    """Let every such call of an imported library ask for its path first; or only the functions that write."""
     for call in CALLS:
-        if call.owner.partition(".")[0] == library:
+        if call.owner.partition(".")[0] == library and (call.flags or not only_writes):
             _patch_call(call, patches, placing)
-    for module, name, flags in CLASSES:
+    for module, name, flags in () if only_writes else CLASSES:
         owner = sys.modules.get(module)
         if module.partition(".")[0] == library and owner is not None and hasattr(owner, name):
             patches.swap(owner, name, _subclass(getattr(owner, name), flags, placing))

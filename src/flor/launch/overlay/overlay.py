@@ -20,11 +20,11 @@ from flor.launch.overlay.guard import Guard
 from flor.launch.overlay.looking import Looking
 from flor.launch.overlay.opening import Opening
 from flor.launch.overlay.patches import Patches
-from flor.launch.overlay.scratch import Scratch
+from flor.launch.overlay.scratch import INDUCTOR, Scratch
 from flor.launch.overlay.upper import Upper
 from flor.launch.overlay.view import View
 
-LIBRARIES = foreign.LIBRARIES | {"sqlite3"}
+LIBRARIES = foreign.LIBRARIES | {"sqlite3", INDUCTOR}
 
 
 class Overlay:
@@ -143,6 +143,8 @@ class Overlay:
         self._patched.add(name)
         if name == "sqlite3":
             databases.patch(module, self._patches, self._opening)
+        elif name == INDUCTOR:
+            self._scratch.arrived(name, module, self._patches)
         else:
             foreign.patch(name, self._patches, self._placing)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from types import ModuleType
 from typing import Any
 
 from flor.launch.overlay.patches import Patches
@@ -12,6 +13,8 @@ from flor.launch.overlay.view import View
 # multiprocessing keeps only sockets there, and a socket's path must be short: these stay in the system's folder.
 SOCKETS = "pymp-"
 CACHES = {"TORCHINDUCTOR_CACHE_DIR": "inductor", "TRITON_CACHE_DIR": "triton", "TORCH_EXTENSIONS_DIR": "extensions"}
+
+INDUCTOR = "torch._inductor.runtime.cache_dir_utils"
 
 
 class Scratch:
@@ -31,6 +34,11 @@ class Scratch:
             patches.attribute(tempfile, "_sanitize_params", self._sanitize(original))
         for name, inner in CACHES.items():
             self._set_cache(name, f"{self.view.folder}/caches/{inner}")
+
+    def arrived(self, name: str, module: ModuleType, patches: Patches) -> None:
+        """Inductor keeps headers beside its cache's default place, whatever its setting is."""
+        if name == INDUCTOR and hasattr(module, "default_cache_dir"):
+            patches.attribute(module, "default_cache_dir", lambda: f"{self.view.folder}/caches/inductor")
 
     def _sanitize(self, original: Any) -> Any:
         def sanitize(prefix: Any, suffix: Any, dir: Any) -> Any:  # noqa: A002

@@ -57,10 +57,27 @@ class View:
 
     def spot(self, shown: Any, dir_fd: int | None = None, follow: bool = True) -> Spot:
         """The place that the script means."""
-        path = self.absolute(shown, dir_fd)
-        if not path.startswith(DEVICES):  # before links are followed: /proc/self differs after a fork
-            path = native.call(self.resolve, path, shown, follow)
+        path, _ = self._find(shown, dir_fd, follow)
         return Spot(shown, path, self.files + path, self.passes(path))
+
+    def seen(self, shown: Any, dir_fd: int | None = None, follow: bool = True) -> str:
+        """The real path of what the script means, for reading; raises if that was deleted."""
+        path, real = self._find(shown, dir_fd, follow)
+        if real is None:
+            self._tell_missing(path)
+            raise self.absent(path, shown)
+        return real
+
+    def _find(self, shown: Any, dir_fd: int | None, follow: bool) -> tuple[str, str | None]:
+        path = self.absolute(shown, dir_fd)
+        if path.startswith(DEVICES):  # before links are followed: /proc/self differs after a fork
+            return path, path
+        try:
+            path, real = self._walk(path, follow or path.endswith("/"), 0)
+        except OSError as error:
+            error.filename = shown
+            raise
+        return path or "/", real
 
     def absolute(self, shown: Any, dir_fd: int | None = None) -> str:
         """The path from the root, as spelled."""
@@ -84,25 +101,21 @@ class View:
         """The path by which the script knows a real one."""
         return real[len(self.files) :] if real.startswith(f"{self.files}/") else real
 
-    def resolve(self, path: str, follow: bool = True) -> str:
-        """The path without links, `.` and `..`, as the script would find it; the last link only if told to."""
-        return self._walk(path, follow or path.endswith("/"), 0) or "/"
-
-    def _walk(self, path: str, follow: bool, depth: int) -> str:
+    def _walk(self, path: str, follow: bool, depth: int) -> tuple[str, str | None]:
+        """The path without links, `.` and `..`, as the script would find it, and its real one; root is empty."""
         head, _, tail = path.rstrip("/").rpartition("/")
-        if not head and not tail:
-            return ""
-        parent = self._parent(head, depth)
-        if tail in ("", "."):
-            return parent
-        if tail == "..":
-            return parent.rpartition("/")[0]
+        parent = self._parent(head, depth) if head else ""
+        if tail in ("", ".", ".."):
+            whole = parent.rpartition("/")[0] if tail == ".." else parent
+            return whole, self.locate(whole or "/")
         whole = f"{parent}/{tail}"
-        target = self._target(whole) if follow else None
-        if target is None:
-            return whole
+        real = self.locate(whole)
+        found = native.status(real) if follow and real is not None else None
+        if real is None or found is None or not modes.S_ISLNK(found.st_mode):
+            return whole, real
         if depth > LINKS:
             raise native.trouble(errno.ELOOP, path)
+        target = str(native.readlink(real))
         return self._walk(target if target.startswith("/") else f"{parent}/{target}", True, depth + 1)
 
     def _parent(self, head: str, depth: int) -> str:
@@ -110,15 +123,8 @@ class View:
         if known is None:
             if len(self._resolved) > REMEMBERED:
                 self._resolved.clear()
-            known = self._resolved[head] = self._walk(head, True, depth) if head else ""
+            known = self._resolved[head] = self._walk(head, True, depth)[0]
         return known
-
-    def _target(self, path: str) -> str | None:
-        real = self.locate(path)
-        found = None if real is None else native.status(real)
-        if real is None or found is None or not modes.S_ISLNK(found.st_mode):
-            return None
-        return str(native.readlink(real))
 
     def forget_links(self) -> None:
         """A folder or a link moved: paths lead elsewhere now."""
@@ -132,15 +138,6 @@ class View:
         if native.status(upper) is not None:
             return upper
         return None if self.hidden and self.is_hidden(path) else path
-
-    def seen(self, shown: Any, dir_fd: int | None = None, follow: bool = True) -> str:
-        """The real path of what the script means, for reading; raises if that was deleted."""
-        spot = self.spot(shown, dir_fd, follow)
-        real = self.locate(spot.path)
-        if real is None:
-            self._tell_missing(spot.path)
-            raise self.absent(spot.path, shown)
-        return real
 
     def absent(self, path: str, shown: Any, other: Any = None) -> OSError:
         """The error for a path with nothing at it: it matters to the system whether a file stands in its way."""

@@ -1,0 +1,113 @@
+"""Files of a replay, put to what they held at a checkpoint; what is lost is told when the script reads it."""
+
+from __future__ import annotations
+
+import gc
+import io
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from xxhash import xxh3_128_hexdigest
+
+from flor.launch.overlay import Overlay, native
+from flor.launch.written import FileFact
+from flor.model.records import Note
+
+
+class Rewinder:
+    """Brings the overlay to the state that the recorded run's files had."""
+
+    def __init__(self, overlay: Overlay, note: Callable[[Note], None]) -> None:
+        self.overlay = overlay
+        self.note = note
+        self.lost: set[str] = set()
+        overlay.on_read = overlay.on_missing = self._asked
+
+    def begin(self, made: Mapping[str, str]) -> None:
+        """Hide what the run itself made: at its beginning that was not there. What it overwrote is lost."""
+        for path, change in made.items():
+            if change in ("create", "mkdir"):
+                self.overlay.hide(path)
+            elif change in ("overwrite", "update", "remove"):
+                self.lost.add(path)
+
+    def restore(self, files: Mapping[str, FileFact]) -> None:
+        """Let each file hold what it held then."""
+        for path, fact in files.items():
+            if not self._holds(path, fact):
+                self._put(path, fact)
+
+    def _holds(self, path: str, fact: FileFact) -> bool:
+        """True if the script already sees this content."""
+        size, _, digest = fact
+        place = self.overlay.find(path)
+        if place is None:
+            return size < 0
+        if native.OS["stat"](place).st_size != size or not digest:
+            return False
+        return xxh3_128_hexdigest(_read(str(place))) == digest
+
+    def _put(self, path: str, fact: FileFact) -> None:
+        """From what the run left behind: the file itself, or its beginning if it was only added to."""
+        size, time, digest = fact
+        self.lost.discard(path)
+        if size < 0:
+            if self.overlay.find(path) is not None:
+                os.remove(path)
+            return
+        content = _left_behind(path, size, time, digest)
+        if content is None:
+            self.lost.add(path)
+            return
+        streams = _open_streams(path)
+        for stream in streams:
+            stream.flush()
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if streams and (place := self.overlay.find(path)) is not None:
+            native.OS["truncate"](place, 0)
+            with native.OPEN(place, "r+b") as file:  # the same file, since the script has it open
+                file.write(content)
+            for stream in streams:
+                os.lseek(stream.fileno(), size, os.SEEK_SET)
+        else:
+            with open(path, "wb") as file:
+                file.write(content)
+
+    def _asked(self, path: str) -> None:
+        """The script reads a file, or looks for one that is hidden."""
+        if path in self.lost:
+            self.note(Note("lost file", {"path": path}))
+
+
+def _left_behind(path: str, size: int, time: int, digest: str) -> bytes | None:
+    """The bytes that the file had, if what is on disk now still has them."""
+    try:
+        found = native.OS["stat"](path)
+        if (found.st_size, found.st_mtime_ns) == (size, time):
+            return _read(path)
+        content = _read(path, size) if digest and found.st_size >= size else None
+    except OSError:
+        return None
+    return content if content is not None and xxh3_128_hexdigest(content) == digest else None
+
+
+def _read(path: str, size: int = -1) -> bytes:
+    with native.OPEN(path, "rb") as file:
+        data: bytes = file.read(size)
+        return data
+
+
+def _open_streams(path: str) -> list[Any]:
+    """The script's open files of that name which it writes to."""
+    kinds = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
+    found = []
+    for thing in gc.get_objects():
+        if isinstance(thing, kinds) and not thing.closed and _name(thing) == path and thing.writable():
+            found.append(thing)
+    return found
+
+
+def _name(stream: Any) -> str:
+    name = getattr(stream, "name", None)
+    return os.path.realpath(name) if isinstance(name, str) else ""
