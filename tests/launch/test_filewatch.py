@@ -1,7 +1,5 @@
 """A recorded run's files are heard of, and nothing else changes."""
 
-# ruff: noqa
-
 from __future__ import annotations
 
 import os

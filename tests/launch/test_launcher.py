@@ -12,11 +12,12 @@ from bothways import Row, assert_same, names
 WHO = """
     \"\"\"The docstring.\"\"\"
     import os, sys
+    from importlib import machinery
     import __main__
     spec = __spec__ and (__spec__.name, __spec__.origin, __spec__.parent, __spec__.has_location)
     print(sys.argv)
     print(os.getcwd(), sys.path)
-    print(__name__, __file__, repr(__package__), spec, type(__loader__).__name__.replace("Project", ""), __doc__)
+    print(__name__, __file__, repr(__package__), spec, isinstance(__loader__, machinery.SourceFileLoader), __doc__)
     print(sorted(vars(__main__).keys() - {"_flor"}), vars() is vars(__main__), sys.modules["__main__"] is __main__)
     print(__builtins__.__name__, __annotations__, __cached__, sys.flags, sys.warnoptions)
     print(sorted(os.environ.items()), os.path.dirname(sys.executable), sys.getrecursionlimit())

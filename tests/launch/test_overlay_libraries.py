@@ -1,7 +1,5 @@
 """Libraries that write in C++, in Rust or by their own layers write to the overlay as well."""
 
-# ruff: noqa
-
 from __future__ import annotations
 
 import os

@@ -189,7 +189,7 @@ AWKWARD: dict[str, tuple[Callable[[], Any], str]] = {
     "object whose __reduce__ raises": (Unpicklable, "kept"),
     "argparse.Namespace, sklearn Bunch": (lambda: [argparse.Namespace(lr=0.1), Bunch(data=np.ones(2))], "kept"),
     "closure with nonlocal state": (counter, "kept"),
-    "lambda with a mutable default": (lambda: lambda x, cache=[]: cache, "kept"),  # noqa: B006
+    "lambda with a mutable default": (lambda: lambda x, cache=[]: cache, "kept"),
     "functools.partial of a bound method": (lambda: functools.partial([1].append, 2), "kept"),
     "operator.itemgetter": (lambda: operator.itemgetter(1), "kept"),
     "iterator over a list, half-way": (lambda: moved_iterator(iter([1, 2, 3])), "kept"),

@@ -84,6 +84,7 @@ class FileWatch:
     def patch_torch(self, torch: ModuleType) -> None:
         """Hear also of the files that torch opens in C++."""
         foreign.patch(torch.__name__, self._patches, self._foreign, only_writes=True)
+        self._patches.spread()
 
     def _make_hook(self) -> Callable[[str, tuple[Any, ...]], None]:
         # Called for every audit event of the process, of which there are many (each call of id() is one):

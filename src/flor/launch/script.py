@@ -83,9 +83,22 @@ def without_our_frames(hook: Hook) -> Hook:
 
     def shown(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         users = trimmed(trace)
-        hook(kind, error.with_traceback(users), users)
+        try:
+            hook(kind, error.with_traceback(users), users)
+        except Exception as second:
+            _hook_failed(second, error)
 
     return shown
+
+
+def _hook_failed(second: BaseException, first: BaseException) -> None:
+    """Say what Python says when a hook raises; it would show our frame."""
+    say = sys.stderr.write
+    say("Error in sys.excepthook:\n")
+    trace = second.__traceback__
+    sys.__excepthook__(type(second), second, trace.tb_next if trace else None)
+    say("\nOriginal exception was:\n")
+    sys.__excepthook__(type(first), first, first.__traceback__)
 
 
 def trimmed(trace: TracebackType | None) -> TracebackType | None:

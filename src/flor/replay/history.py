@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from flor.model.checkpoints import Checkpoint, Key, execution_from_json
 from flor.model.positions import Execution
+from flor.model.records import LogRecord, Note
 from flor.query.runs import Run
+from flor.store.reader import read_journal
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,8 @@ class History:
     loops: dict[Execution, LoopRun] = field(default_factory=dict)
     checkpoints: dict[Key, Checkpoint] = field(default_factory=dict)
     entered: dict[str, frozenset[str]] = field(default_factory=dict)
+    logs: list[LogRecord] = field(default_factory=list)  # in the order of the run
+    ends: dict[Execution, int] = field(default_factory=dict)  # loop execution -> how many logs came before its end
     made: dict[str, str] = field(default_factory=dict)  # path -> what the run first did to it
     complete: bool = True  # False if the run was killed: then `entered` is not known
     seconds: float = 0.0
@@ -48,12 +53,13 @@ class History:
     def of(cls, run: Run) -> History:
         """Read it off a run."""
         history = cls()
-        for note in run.notes:
+        for note in history._notes(run):
             if note.kind == "checkpoint":
                 checkpoint = Checkpoint.from_json(note.values)
                 history.checkpoints[checkpoint.key] = checkpoint
             elif note.kind == "loop":
                 execution = execution_from_json(note.values)
+                history.ends[execution] = len(history.logs)
                 history.loops[execution] = LoopRun(
                     execution, note.values["iterations"], note.values["seconds"], tuple(note.values["durations"])
                 )
@@ -63,13 +69,22 @@ class History:
         history.complete = bool(ended)
         history.seconds = float(ended.get("seconds", 0.0))
         history.entered = {loop: frozenset(facts["functions"]) for loop, facts in ended.get("loops", {}).items()}
-        history._add_unfinished(run)
+        history._add_unfinished()
         return history
 
-    def _add_unfinished(self, run: Run) -> None:
+    def _notes(self, run: Run) -> Iterator[Note]:
+        """The first rank's notes in their order, with its log records kept on the way."""
+        fragments = run.folder.fragments()
+        for record in read_journal(fragments[0]) if fragments else ():
+            if isinstance(record, LogRecord):
+                self.logs.append(record)
+            elif isinstance(record, Note):
+                yield record
+
+    def _add_unfinished(self) -> None:
         """Loops that were under way when the run stopped: known from where it logged and from its checkpoints."""
         reached: dict[Execution, int] = {}
-        positions = {record.position for _, record in run.records()}
+        positions = {record.position for record in self.logs}
         positions |= {(*key.execution.parent,) for key in self.checkpoints}
         for position in positions:
             for depth, level in enumerate(position):

@@ -8,7 +8,7 @@ from typing import Literal
 
 from flor.model.checkpoints import execution_from_json
 from flor.model.edits import LineMap
-from flor.model.plan import Plan, Segment
+from flor.model.plan import Segment
 from flor.model.positions import Execution, Position
 from flor.model.records import Channel, LogRecord, Note, Record, Tag
 
@@ -166,24 +166,29 @@ def _after(recorded: Sequence[LogRecord], at: int, execution: Execution) -> int:
     return end
 
 
-def part_of(recorded: Sequence[LogRecord], plan: Plan, segment: Segment, first: bool) -> Sequence[LogRecord]:
-    """The recorded logs that a segment covers."""
-    if plan.main is None or plan.skip_main:
-        return recorded
-    begin = 0 if first and segment.start == 0 else _first_at(recorded, plan.main, segment.start)
-    end = len(recorded) if segment.stop is None else _first_at(recorded, plan.main, segment.stop)
-    return recorded[begin:end]
+@dataclass(frozen=True)
+class Parts:
+    """The recorded logs, cut at iterations of the main loop; `end` is the first one behind that loop."""
 
+    recorded: Sequence[LogRecord]
+    main: Execution | None
+    end: int
 
-def _first_at(recorded: Sequence[LogRecord], main: Execution, iteration: int) -> int:
-    """The index of the first record at or after an iteration of the main loop."""
-    depth, inside = len(main.parent), -1
-    for index, record in enumerate(recorded):
-        if main.encloses(record.position):
-            if record.position[depth].iteration >= iteration:
+    def of(self, segment: Segment, *, first: bool) -> Sequence[LogRecord]:
+        """What a segment covers; the first one has what came before the loop, an open one what came after."""
+        begin = 0 if first and segment.start == 0 else self.at(segment.start)
+        stop = len(self.recorded) if segment.stop is None else self.at(segment.stop)
+        return self.recorded[begin:stop]
+
+    def at(self, iteration: int) -> int:
+        """The index of the first record at or after an iteration of the main loop."""
+        if self.main is None:
+            return 0
+        depth = len(self.main.parent)
+        for index, record in enumerate(self.recorded[: self.end]):
+            if self.main.encloses(record.position) and record.position[depth].iteration >= iteration:
                 return index
-            inside = index
-    return inside + 1 if inside >= 0 else len(recorded)
+        return self.end
 
 
 def _text(record: LogRecord) -> str:

@@ -13,11 +13,11 @@ from typing import Any
 from flor.errors import EditRefused, NothingToReplay, ProbeFailed, WorkerFailed
 from flor.model.edits import Edit
 from flor.model.plan import Order, Plan
-from flor.model.records import Ended, LogRecord, Note, Record
+from flor.model.records import Ended, Note, Record
 from flor.query.runs import Run
 from flor.replay.executors.local import Job, LocalExecutor
 from flor.replay.history import History
-from flor.replay.merging import Findings, Merged, Merger, part_of
+from flor.replay.merging import Findings, Merged, Merger, Parts
 from flor.replay.orders import write_order
 from flor.replay.planning import Sources, doubtful_lines, loops_with_else, make_plan, new_names, probe_lines
 from flor.replay.sources import present_sources, recorded_sources
@@ -99,35 +99,41 @@ class Replay:
         """Do it."""
         begun = time.perf_counter()
         plan = self.plan()
-        recorded = [record for _, record in self.run.records()]
+        recorded = self.history.logs
         if not self.edit.probes and not self.edit.others:
             merged = [Merged("recorded", record) for record in recorded]
             return Result(merged, Findings(), replace(plan, segments=()), time.perf_counter() - begun)
         folder = self._folder()
         try:
-            return self._with(plan, folder, recorded, begun, on_progress)
+            return self._with(plan, folder, begun, on_progress)
         finally:
             for leftover in [*folder.glob("files*"), *folder.glob("*.json")]:
                 shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
 
-    def _with(
-        self, plan: Plan, folder: Path, recorded: list[LogRecord], begun: float, on_progress: Callable[[str], None]
-    ) -> Result:
+    def _with(self, plan: Plan, folder: Path, begun: float, on_progress: Callable[[str], None]) -> Result:
         streams = self._run_workers(plan, folder, on_progress)
         volatile = volatile_lines(self.sources.recorded)
         merger = Merger(self.edit.lines, lambda file, line: (file, line) in volatile)
         result = Result([], merger.findings, plan, 0.0, warnings=self.warnings)
-        before = part_before(recorded, plan)
-        result.merged += [Merged("recorded", record) for record in before]
+        parts = self._parts(plan)
+        first, last = plan.segments[0], plan.segments[-1]
+        if first.start:
+            result.merged += [Merged("recorded", record) for record in parts.recorded[: parts.at(first.start)]]
         for number, segment in enumerate(plan.segments):
             events = streams[number]
-            part = part_of(recorded, plan, segment, first=number == 0)
+            part = parts.of(segment, first=number == 0)
             result.merged += merger.merge(part, events, whole=self.history.complete)
             self._count(result, events)
-        result.merged += [Merged("recorded", record) for record in part_after(recorded, plan)]
+        if last.stop is not None:
+            result.merged += [Merged("recorded", record) for record in parts.recorded[parts.at(last.stop) :]]
         result.seconds = time.perf_counter() - begun
         self._keep(folder, result)
         return result
+
+    def _parts(self, plan: Plan) -> Parts:
+        logs = self.history.logs
+        main = None if plan.skip_main else plan.main
+        return Parts(logs, main, self.history.ends.get(main, len(logs)) if main is not None else len(logs))
 
     # -- the edit ----------------------------------------------------------------------------------
 
@@ -284,25 +290,6 @@ class Replay:
             if merged.origin == "hindsight":
                 journal.append(merged.record)
         journal.seal(Ended(result.summary()))
-
-
-def part_before(recorded: Sequence[LogRecord], plan: Plan) -> Sequence[LogRecord]:
-    """What was recorded before the first segment, where that begins late."""
-    if not plan.segments or plan.main is None or plan.segments[0].start == 0:
-        return []
-    first = plan.segments[0]
-    rest = part_of(recorded, plan, first, first=True)
-    return (
-        recorded[: len(recorded) - len(part_of(recorded, plan, replace(first, stop=None), first=True))] if rest else []
-    )
-
-
-def part_after(recorded: Sequence[LogRecord], plan: Plan) -> Sequence[LogRecord]:
-    """What was recorded after the last segment, where that ends early."""
-    if not plan.segments or plan.main is None or plan.segments[-1].stop is None:
-        return []
-    last = plan.segments[-1]
-    return part_of(recorded, plan, replace(last, start=last.stop or 0, stop=None), first=False)
 
 
 def stdout_pieces(result: Result, everything: bool) -> Iterator[bytes]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import threading
-import time
 from collections.abc import Callable
+from threading import get_ident
+from time import time
 from types import FrameType
 from typing import Any, Protocol
 
@@ -13,6 +12,8 @@ from flor.model.records import Channel, Tag
 from flor.runtime.session import Session
 from flor.runtime.statements import Statements
 from flor.store.codec import LEVEL
+
+pack_level = LEVEL.pack
 
 
 class Sink(Protocol):
@@ -39,11 +40,11 @@ class Logbook:
         self.session = session
         self.statements = statements
         self.encode = encode
-        self.pid = os.getpid()
         self.names: dict[str, int] = {}
         self.records = 0
-        self.here = threading.local()
-        self.watchers: list[Callable[[Channel, str, Tag, bytes, FrameType], None]] = []
+        self._log = sink.log
+        self._stack = session.stack
+        self._statement = statements.of
 
     def text(self, channel: Channel, text: str, frame: FrameType) -> None:
         """A piece that was written to a stream."""
@@ -55,24 +56,15 @@ class Logbook:
         self.add(channel, name, tag, data, frame)
 
     def add(self, channel: Channel, name: str, tag: Tag, data: bytes, frame: FrameType) -> None:
-        """Write one record; a record that is caused by writing another one is left out."""
-        if getattr(self.here, "busy", False) or self.pid != os.getpid():
-            return
-        self.here.busy = True
-        try:
-            number = self.names.get(name)
-            if number is None:
-                number = self.names[name] = self.sink.intern(name)
-            session = self.session
-            if session.stack and threading.get_ident() == session.thread:
-                position = b"".join([LEVEL.pack(f.site.number, f.occurrence, f.iteration) for f in session.stack])
-                if not session.stack[-1].site.logged:
-                    session.logged()
-            else:
-                position = b""
-            self.sink.log(channel, number, self.statements.of(frame), position, tag, data, time.time())
-            self.records += 1
-            for watcher in self.watchers:
-                watcher(channel, name, tag, data, frame)
-        finally:
-            self.here.busy = False
+        """Write one record; this is the hot path of every log statement."""
+        number = self.names.get(name)
+        if number is None:
+            number = self.names[name] = self.sink.intern(name)
+        position, stack = b"", self._stack
+        if stack and get_ident() == self.session.thread:
+            for at in stack:
+                position += pack_level(at.site.number, at.occurrence, at.iteration)
+            if not stack[-1].site.logged:
+                self.session.logged()
+        self._log(channel, number, self._statement(frame), position, tag, data, time())
+        self.records += 1

@@ -138,7 +138,18 @@ class _Aligner:
         self.pairs.append(Pair(function, old, new, equal, same_header))
         inner = nested_name(function, new)
         for before, after in _matched(old, new):
-            self._walk(inner, before, after)
+            if equal:
+                self._same(inner, before, after)
+            else:
+                self._walk(inner, before, after)
+
+    def _same(self, function: str, old: Sequence[ast.stmt], new: Sequence[ast.stmt]) -> None:
+        """Note the pairs of two blocks that are equal."""
+        for before, after in zip(old, new, strict=True):
+            self.pairs.append(Pair(function, before, after, True, True))
+            inner = nested_name(function, after)
+            for left, right in _matched(before, after):
+                self._same(inner, left, right)
 
     def _align(
         self, old: Sequence[ast.stmt], new: Sequence[ast.stmt]
@@ -205,18 +216,18 @@ class _Aligner:
             name = getattr(statement, "name", "")
             names = [getattr(part, "name", None) for part in getattr(statement, "handlers", [])]
             text = f"{type(statement).__name__} {name} {names} " + " ".join(ast.dump(node) for node in nodes)
-            self.headers[id(statement)] = text, 1 + sum(_count(node) for node in nodes)
+            self.headers[id(statement)] = text, _header_size(statement)
         return self.headers[id(statement)]
 
     def _size(self, statement: ast.stmt) -> int:
         if id(statement) not in self.sizes:
             inner = sum(self._size(part) for _, block in sections(statement) for part in block)
-            self.sizes[id(statement)] = self._header(statement)[1] + inner
+            self.sizes[id(statement)] = _header_size(statement) + inner
         return self.sizes[id(statement)]
 
 
-def _count(node: ast.AST) -> int:
-    return sum(1 for _ in ast.walk(node))
+def _header_size(statement: ast.stmt) -> int:
+    return 1 + sum(1 for node in header_nodes(statement) for _ in ast.walk(node))
 
 
 _EMPTY: list[ast.stmt] = []

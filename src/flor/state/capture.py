@@ -12,7 +12,7 @@ from flor.state import closure, loaded
 from flor.state.copying import give_back, seen, take
 from flor.state.memory import Memory
 from flor.state.names import type_name
-from flor.state.paths import paths_of
+from flor.state.paths import Paths
 from flor.state.snapshot import Refusal, Slot, Snapshot
 from flor.state.walk import TooMany, Walker
 from flor.state.world import world
@@ -156,7 +156,7 @@ def _named(names: Mapping[str, Any]) -> list[tuple[str, Any]]:
 def _name_refusals(snapshot: Snapshot, walk: Walker) -> None:
     if not walk.refused:
         return
-    paths = paths_of(snapshot, {number for number, _ in walk.refused})
+    paths = Paths(snapshot)
     for number, reason in walk.refused:
         kind = type_name(walk.objects[number]).replace(":", ".").removeprefix("builtins.")
-        snapshot.refusals.append(Refusal(paths.get(number, f"node {number}"), kind, reason))
+        snapshot.refusals.append(Refusal(paths.of(number), kind, reason))

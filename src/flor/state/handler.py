@@ -47,6 +47,9 @@ class Load(Protocol):
     def where(self, node: Node) -> str:
         """The node's path, for messages."""
 
+    def doubt(self, node: Node, what: str) -> None:
+        """Say that something may not be exactly as it was."""
+
     def node(self, slot: Slot) -> Node:
         """The saved node of a reference."""
 

@@ -8,7 +8,7 @@ from flor.errors import FlorError, RestoreMismatch
 from flor.state.handler import MISSING
 from flor.state.handlers.loader_iterators import LATE
 from flor.state.kinds import HANDLERS
-from flor.state.paths import path_of
+from flor.state.paths import Paths
 from flor.state.snapshot import Node, Ref, Slot, Snapshot
 
 
@@ -19,6 +19,9 @@ class Loading:
         self._snapshot, self._live = snapshot, live
         self._wanted = sorted(wanted)
         self._made: dict[int, Any] = {}
+        self._paths: Paths | None = None
+        self._late = False
+        self.doubts: list[str] = []
         self._numbers = {id(node): number for number, node in enumerate(snapshot.nodes)}
 
     def __call__(self, slot: Slot) -> Any:
@@ -36,7 +39,13 @@ class Loading:
 
     def where(self, node: Node) -> str:
         """The node's path."""
-        return path_of(self._snapshot, self._numbers[id(node)])
+        if self._paths is None:
+            self._paths = Paths(self._snapshot)
+        return self._paths.of(self._numbers[id(node)])
+
+    def doubt(self, node: Node, what: str) -> None:
+        """Note that something may not be exactly as it was."""
+        self.doubts.append(f"{self.where(node)}: {what}")
 
     def make_all(self) -> None:
         """An object for every wanted node, children that must be there first before their parents."""
@@ -44,23 +53,26 @@ class Loading:
             self._make_from(number)
 
     def _make_from(self, number: int) -> None:
-        stack = [number]
+        stack, waiting = [number], set[int]()
         while stack:
             top = stack[-1]
             node = self._snapshot.nodes[top]
-            if top in self._made:
-                stack.pop()
-                continue
-            if HANDLERS[node.kind].rank == LATE:
-                self._made[top] = None  # a stand-in until all else is in place
-                continue
-            missing = [int(s) for s in HANDLERS[node.kind].needs(node) if type(s) is Ref and int(s) not in self._made]
-            if missing and not set(missing) & set(stack):
+            missing = [] if top in self._made or top in waiting else self._first(node)
+            waiting.add(top)
+            if missing:
                 stack.extend(missing)
-            else:
-                self._made[stack.pop()] = self._make(top, node)
+                continue
+            stack.pop()
+            if top not in self._made:
+                self._made[top] = self._make(top, node)
+
+    def _first(self, node: Node) -> list[int]:
+        slots = HANDLERS[node.kind].needs(node)
+        return [int(slot) for slot in slots if type(slot) is Ref and int(slot) not in self._made]
 
     def _make(self, number: int, node: Node) -> Any:
+        if HANDLERS[node.kind].rank == LATE and not self._late:
+            return None  # a stand-in until all else is in place
         try:
             return HANDLERS[node.kind].make(node, self._live.get(number, MISSING), self)
         except FlorError:
@@ -75,6 +87,7 @@ class Loading:
         early = [n for n in ranked if HANDLERS[self._snapshot.nodes[n].kind].rank < LATE]
         for number in early:
             self._fill(number)
+        self._late = True
         for number in late:
             self._made[number] = self._make(number, self._snapshot.nodes[number])
         if late:

@@ -8,8 +8,6 @@ from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from flor.errors import RestoreMismatch
-
 
 def name_of(obj: Any) -> str:
     """The `module:qualname` that an object claims for itself; nothing of the user's code runs."""
@@ -73,15 +71,3 @@ def is_named(obj: Any) -> bool:
     """True if the object is what its own name leads to."""
     name = name_of(obj)
     return "<" not in name and not name.startswith(":") and lookup(name) is obj
-
-
-def resolve(name: str, where: str) -> Any:
-    """The object of this name, imported if need be."""
-    found = lookup(name, load=True)
-    if found is None:
-        raise RestoreMismatch(
-            f"{name.replace(':', '.')} does not exist in this process",
-            where=where,
-            todo="Was the class or function renamed since the run was recorded?",
-        )
-    return found

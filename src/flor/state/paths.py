@@ -20,38 +20,37 @@ def all_roots(snapshot: Snapshot) -> Roots:
     return {**snapshot.roots, "world": snapshot.world} if snapshot.world else snapshot.roots
 
 
+class Paths:
+    """The shortest path from a name to each node of a snapshot."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._came: dict[int, tuple[int, str]] = {}
+        self._queue: deque[int] = deque()
+        for scope, names in all_roots(snapshot).items():
+            for name, slot in names.items():
+                self._meet(slot, -1, f"{scope}:{name}")
+        while self._queue:
+            number = self._queue.popleft()
+            if number < len(snapshot.nodes):
+                for label, slot in snapshot.nodes[number].slots():
+                    self._meet(slot, number, label)
+
+    def _meet(self, slot: Slot, parent: int, label: str) -> None:
+        if type(slot) is Ref and int(slot) not in self._came:
+            self._came[int(slot)] = (parent, label)
+            self._queue.append(int(slot))
+
+    def of(self, number: int) -> str:
+        """One node's path; its number if no name leads to it."""
+        if number not in self._came:
+            return f"node {number}"
+        labels = []
+        while number != -1:
+            number, label = self._came[number]
+            labels.append(label)
+        return pretty("".join(reversed(labels)))
+
+
 def path_of(snapshot: Snapshot, number: int) -> str:
     """The shortest path to a node from any name."""
-    return paths_of(snapshot, {number}).get(number, f"node {number}")
-
-
-def paths_of(snapshot: Snapshot, numbers: set[int]) -> dict[int, str]:
-    """The shortest path to each of some nodes."""
-    found: dict[int, str] = {}
-    came: dict[int, tuple[int, str]] = {}
-    queue: deque[int] = deque()
-    for scope, names in all_roots(snapshot).items():
-        for name, slot in names.items():
-            _meet(slot, -1, f"{scope}:{name}", came, queue)
-    while queue and len(found) < len(numbers):
-        number = queue.popleft()
-        if number in numbers:
-            found[number] = _spell(number, came)
-        if number < len(snapshot.nodes):
-            for label, slot in snapshot.nodes[number].slots():
-                _meet(slot, number, label, came, queue)
-    return found
-
-
-def _meet(slot: Slot, parent: int, label: str, came: dict[int, tuple[int, str]], queue: deque[int]) -> None:
-    if type(slot) is Ref and int(slot) not in came:
-        came[int(slot)] = (parent, label)
-        queue.append(int(slot))
-
-
-def _spell(number: int, came: dict[int, tuple[int, str]]) -> str:
-    labels = []
-    while number != -1:
-        number, label = came[number]
-        labels.append(label)
-    return pretty("".join(reversed(labels)))
+    return Paths(snapshot).of(number)

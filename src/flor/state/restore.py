@@ -11,7 +11,7 @@ from flor.state.capture import quiet_torch
 from flor.state.kinds import HANDLERS
 from flor.state.loading import Loading
 from flor.state.match import Matching
-from flor.state.paths import path_of, paths_of
+from flor.state.paths import path_of
 from flor.state.snapshot import Rebinding, Ref, Slot, Snapshot
 
 Scopes = Mapping[str, Mapping[str, Any]]
@@ -61,11 +61,10 @@ def _lacking(snapshot: Snapshot, live: dict[int, Any]) -> Iterator[tuple[int, st
 
 def _mismatch(snapshot: Snapshot, impossible: list[int], lacking: dict[int, str]) -> RestoreMismatch:
     first = impossible[0]
-    paths = paths_of(snapshot, set(impossible[:3]))
     others = f" (and {len(impossible) - 1} more)" if len(impossible) > 1 else ""
     return RestoreMismatch(
         f"{snapshot.nodes[first].cls.replace(':', '.')} cannot be restored: {lacking[first]}{others}",
-        where=paths.get(first) or path_of(snapshot, first),
+        where=path_of(snapshot, first),
         todo="Replay begins at an earlier checkpoint or at the start of the script instead.",
     )
 
@@ -86,7 +85,7 @@ def _rebinding(snapshot: Snapshot, scopes: Scopes, kept: list[Root], load: Loadi
         if scope in values:
             values[scope][name] = load(slot)
     unbind = {scope: _gone(snapshot, scopes.get(scope, {}), scope) for scope in values}
-    return Rebinding(values, unbind)
+    return Rebinding(values, unbind, tuple(load.doubts))
 
 
 def _gone(snapshot: Snapshot, here: Mapping[str, Any], scope: str) -> set[str]:

@@ -105,10 +105,11 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Rebinding:
-    """What restore leaves to its caller: names to bind and names to unbind, scope by scope."""
+    """What restore leaves to its caller: names to bind and to unbind, scope by scope; what may not be exact."""
 
     values: dict[str, dict[str, Any]]
     unbind: dict[str, set[str]]
+    doubts: tuple[str, ...] = ()
 
 
 Roots = dict[str, dict[str, Slot]]

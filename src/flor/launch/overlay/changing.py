@@ -37,7 +37,7 @@ class Changing:
     def symlink(self, src: Any, dst: Any, target_is_directory: bool = False, *, dir_fd: int | None = None) -> None:
         """os.symlink"""
         real = self._new(dst, dir_fd, src)
-        native.symlink(src, real)
+        _both(native.symlink, src, real, src, dst)
         self.view.forget_links()
 
     def link(
@@ -55,7 +55,7 @@ class Changing:
             raise self.view.absent(origin.path, src, dst)
         real = origin.path if origin.passes else self.upper.copy(origin.path)
         target = self._new(dst, dst_dir_fd, src)
-        native.link(real, target, follow_symlinks=False)
+        _both(native.link, real, target, src, dst)
 
     def _new(self, shown: Any, dir_fd: int | None, other: Any = None) -> str:
         """The real path for something new; raises if the script sees something there already."""
@@ -156,6 +156,14 @@ class Changing:
 
 def _is_special(found: os.stat_result) -> bool:
     return not (modes.S_ISREG(found.st_mode) or modes.S_ISDIR(found.st_mode) or modes.S_ISLNK(found.st_mode))
+
+
+def _both(function: Any, real: str, new: str, src: Any, dst: Any) -> None:
+    try:
+        function(real, new)
+    except OSError as error:
+        error.filename, error.filename2 = src, dst
+        raise
 
 
 def _paired(error: OSError, other: Any) -> OSError:

@@ -27,7 +27,6 @@ def patch(sqlite3: ModuleType, patches: Patches, opening: Opening) -> None:
         return original(real, *rest, **options)
 
     patches.function(sqlite3, "connect", connect)
-    patches.spread()
 
 
 def _placed(database: Any, is_uri: bool, opening: Opening) -> Any:

@@ -58,7 +58,6 @@ def patch(library: str, patches: Patches, placing: Placing, *, only_writes: bool
         owner = sys.modules.get(module)
         if module.partition(".")[0] == library and owner is not None and hasattr(owner, name):
             patches.swap(owner, name, _subclass(getattr(owner, name), flags, placing))
-    patches.spread()
 
 
 def _patch_call(call: ForeignCall, patches: Patches, placing: Placing) -> None:

@@ -44,6 +44,7 @@ class Overlay:
         self._patches = Patches()
         self._arrivals = Arrivals(LIBRARIES, self._arrived)
         self._patched: set[str] = set()
+        self._is_installed = False
         self._wrote_bytecode = sys.dont_write_bytecode
 
     @property
@@ -90,23 +91,24 @@ class Overlay:
 
     def install(self) -> None:
         """Patch the process; nothing if it is done already."""
-        if self._patched:
+        if self._is_installed:
             return
         if builtins.open is not native.OPEN:
             raise UsageError("another overlay is installed in this process", todo="remove it first")
-        self._patched.add("os")
         os.makedirs(self._view.files, exist_ok=True)
         self._wrote_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
         self._patch_os()
         self._scratch.start(self._patches)
-        self._patches.spread()
         self._arrivals.start()
+        self._patches.spread()
+        self._is_installed = True
         self._guard.start()
 
     def remove(self) -> None:
         """Take every patch out again; what was written stays in the folder."""
-        if not self._patched:
+        if not self._is_installed:
             return
+        self._is_installed = False
         self._guard.stop()
         self._arrivals.stop()
         self._scratch.stop()
@@ -123,7 +125,8 @@ class Overlay:
 
     def patch_torch(self, torch: ModuleType) -> None:
         """Patch torch's own file writers; done by itself when torch is imported while the overlay is installed."""
-        self._arrived(torch.__name__, torch)
+        if self._is_installed:
+            self._arrived(torch.__name__, torch)
 
     def _patch_os(self) -> None:
         functions: dict[str, Any] = {"open": self._opening.os_open}
@@ -138,7 +141,7 @@ class Overlay:
         builtins.open = io.open
 
     def _arrived(self, name: str, module: ModuleType) -> None:
-        if name in self._patched or not self._patched:
+        if name in self._patched:
             return
         self._patched.add(name)
         if name == "sqlite3":
@@ -147,6 +150,8 @@ class Overlay:
             self._scratch.arrived(name, module, self._patches)
         else:
             foreign.patch(name, self._patches, self._placing)
+        if self._is_installed:  # else `install` does it, once for all
+            self._patches.spread()
 
     def _placing(self, path: Any, flags: int) -> Any:
         """The path for code that is not Python's: as given if it leads to the same file."""

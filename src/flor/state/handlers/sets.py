@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from flor.state import attributes
+from flor.state.arrange import arranged
 from flor.state.handler import MISSING, Handler, Load, Walk
 from flor.state.handlers.shells import attribute_slots, attribute_values, new_shell
+from flor.state.handlers.tuples import same
 from flor.state.names import type_name
 from flor.state.snapshot import ATOMS, Node, Slot
 
@@ -60,9 +62,13 @@ class SetHandler(Handler):
         return new_shell(node, load) if live is MISSING else live
 
     def fill(self, node: Node, obj: Any, load: Load) -> None:
-        """Added in the order of iteration, which the same hashes then mostly give again."""
-        set.clear(obj)
-        set.update(obj, self.elements(node, load))
+        """Rewritten unless it has these elements already; a change in the order of iteration is told."""
+        wanted = self.elements(node, load)
+        if not _same(list(set.__iter__(obj)), wanted):
+            set.clear(obj)
+            set.update(obj, arranged(wanted))
+        if _ordered(wanted) and not all(map(same, set.__iter__(obj), wanted)):
+            load.doubt(node, "the set may iterate in another order than when it was recorded")
         if type(obj) is not set:
             attributes.write(obj, attribute_values(node, load))
 
@@ -70,6 +76,16 @@ class SetHandler(Handler):
     def elements(node: Node, load: Load) -> list[Any]:
         """The elements in the saved order of iteration."""
         return [load(node.items[position]) for position in node.meta]
+
+
+def _same(present: list[Any], wanted: list[Any]) -> bool:
+    keys = [{order_key(v) if type(v) in ATOMS else id(v) for v in values} for values in (present, wanted)]
+    return keys[0] == keys[1]
+
+
+def _ordered(elements: list[Any]) -> bool:
+    """True if the order of iteration is the same in every process with one hash seed."""
+    return all(type(element) in ATOMS for element in elements)
 
 
 class FrozenSetHandler(SetHandler):
@@ -88,7 +104,7 @@ class FrozenSetHandler(SetHandler):
         if live is not MISSING and {id(e) for e in elements} == {id(e) for e in frozenset.__iter__(live)}:
             return live
         cls = load(node.attrs["__class__"]) if "__class__" in node.attrs else frozenset
-        return frozenset.__new__(cls, elements)
+        return frozenset.__new__(cls, arranged(elements))
 
     def fill(self, node: Node, obj: Any, load: Load) -> None:
         """Only a derived class has something left to fill."""

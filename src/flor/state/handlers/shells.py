@@ -8,7 +8,7 @@ from flor.errors import RestoreMismatch
 from flor.state import attributes
 from flor.state.handler import Load, Walk
 from flor.state.made import native_ancestor
-from flor.state.names import resolve
+from flor.state.names import lookup
 from flor.state.snapshot import Node, Slot
 
 
@@ -16,7 +16,14 @@ def class_of(node: Node, load: Load) -> Any:
     """The class of a saved object in this process."""
     if "__class__" in node.attrs:
         return load(node.attrs["__class__"])
-    return resolve(node.cls, load.where(node))
+    found = lookup(node.cls, load=True)
+    if found is None:
+        raise RestoreMismatch(
+            f"{node.cls.replace(':', '.')} does not exist in this process",
+            where=load.where(node),
+            todo="Was the class renamed since the run was recorded?",
+        )
+    return found
 
 
 def new_shell(node: Node, load: Load) -> Any:
