@@ -172,6 +172,15 @@ def test_a_renamed_folder_takes_its_files_along_and_leaves_nothing(overlay: Over
     assert not os.path.exists("latest")
 
 
+def test_a_file_moved_over_a_link_to_a_folder_hides_that_folder(overlay: Overlay) -> None:
+    os.rename("best.pt", "latest")
+    assert read("latest") == "best"
+    with pytest.raises(NotADirectoryError, match="'latest/events'"):
+        write("latest/events", "x")
+    with pytest.raises(NotADirectoryError, match="'latest/events'"):
+        read("latest/events")
+
+
 def test_listings_merge_both_views(overlay: Overlay) -> None:
     write("data/c.txt", "c")
     os.remove("data/a.txt")

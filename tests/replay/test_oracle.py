@@ -231,3 +231,25 @@ def test_hindsight_values_join_the_runs_logs(workshop: Workshop) -> None:
     rows = workshop.flor("logs", "--json").stdout
     assert '"origin": "hindsight"' in rows
     assert '"origin": "recorded"' in rows
+
+
+def test_a_killed_run_replays_up_to_where_it_came(workshop: Workshop) -> None:
+    text = """
+        import os, signal, time
+        for epoch in range(9):
+            for batch in range(3):
+                time.sleep(0.03)
+                if epoch == 5 and batch == 1:
+                    time.sleep(1.5)
+                    os.kill(os.getpid(), signal.SIGKILL)
+            print("epoch", epoch, flush=True)
+            print("probe", epoch, batch)  #@
+    """
+    workshop.program(text, probed=False)
+    assert workshop.flor("record", "--overhead", "10", "train.py").code == -9
+    workshop.program(text.replace("os.kill(os.getpid(), signal.SIGKILL)", "pass"), probed=True)
+    assert workshop.flor("replay", "-j", "1").code == 1
+    workshop.program(text, probed=True)
+    done = workshop.flor("replay", "--epochs", "0:4", "-j", "1")
+    assert done.stdout == "".join(f"probe {epoch} 2\n" for epoch in range(4))
+    assert done.code == 0, done.stderr

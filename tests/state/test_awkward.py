@@ -162,7 +162,7 @@ AWKWARD: dict[str, tuple[Callable[[], Any], str]] = {
     "bytes, complex, range, slice, Ellipsis": (lambda: [b"\0", 1j, range(3), slice(1, None), ...], "kept"),
     "tuple that holds a list": (lambda: ([1], (2,)), "kept"),
     "named tuple": (lambda: Point([1], 2), "kept"),
-    "frozenset": (lambda: frozenset({"b", "a", (1, 2)}), "kept"),
+    "frozenset": (lambda: frozenset({"b", "a", (1, 2), Frozen(3)}), "kept"),
     "enum member, flags": (lambda: [Colour.RED, Permission.READ | Permission.WRITE], "kept"),
     "path, date, Decimal, Fraction, UUID": (
         lambda: [
@@ -239,7 +239,8 @@ AWKWARD: dict[str, tuple[Callable[[], Any], str]] = {
     "DataLoader, shuffled": (lambda: DataLoader(TensorDataset(torch.ones(4)), shuffle=True), "kept"),
     "weak reference": (lambda: (lambda o: [o, weakref.ref(o)])(Unpicklable()), "kept"),
     "open file, csv writer": (lambda: (lambda f: [f, csv.writer(f)])(io.TextIOWrapper(io.BytesIO())), "inert"),
-    "lock, thread, queue, event": (lambda: [threading.Lock(), threading.Thread(), queue.Queue()], "inert"),
+    "queue.Queue, SimpleQueue that is empty": (lambda: [_fill(queue.Queue()), queue.SimpleQueue()], "kept"),
+    "lock, thread, event": (lambda: [threading.Lock(), threading.Thread(), threading.Event()], "inert"),
     "logger and its handler": (lambda: [logging.getLogger("x"), logging.StreamHandler()], "inert"),
     "tqdm bar": (lambda: tqdm(disable=True), "inert"),
     "SummaryWriter": (lambda: SummaryWriter.__new__(SummaryWriter), "inert"),
@@ -251,6 +252,7 @@ AWKWARD: dict[str, tuple[Callable[[], Any], str]] = {
     "hook handle": (lambda: nn.Linear(1, 1).register_forward_hook(lambda *_: None), "inert"),
     "module, class, function of a library": (lambda: [math_module(), dict, json_dumps()], "kept"),
     "generator": (generator, "refused"),
+    "SimpleQueue with something in it": (lambda: _fill(queue.SimpleQueue()), "refused"),
     "coroutine": (closed_coroutine, "refused"),
     "map over a generator": (lambda: map(str, generator()), "refused"),
     "memoryview": (lambda: memoryview(b"ab"), "refused"),
@@ -259,6 +261,11 @@ AWKWARD: dict[str, tuple[Callable[[], Any], str]] = {
     "lazily conjugated tensor": (lambda: torch.ones(2, dtype=torch.complex64).conj(), "refused"),
     "DataLoader iterator that flor did not watch": (lambda: _unwatched(), "refused"),
 }
+
+
+def _fill(made: Any) -> Any:
+    made.put(1)
+    return made
 
 
 def _moved_to_end() -> Any:

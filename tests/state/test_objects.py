@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
+import queue
 import types
 from typing import Any
 
@@ -223,3 +225,80 @@ def test_a_budget_of_nodes_is_kept(trip: Any) -> None:
 def test_capture_never_raises(trip: Any) -> None:
     snapshot = trip.take({"s": object()})
     assert "capture failed" in snapshot.refusals[0].reason
+
+
+class Sink(logging.Handler):
+    """A handle of a library with state of the project's own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage())
+
+
+def test_state_that_a_project_adds_to_a_handle_is_kept(trip: Any) -> None:
+    sink = Sink()
+    sink.lines.append("one")
+
+    def change() -> None:
+        sink.lines.append("two")
+        sink.setLevel(50)
+
+    trip.after({"s": {"sink": sink}}, change)
+    assert sink.lines == ["one"] and sink.level == 50
+
+
+def test_a_handle_is_left_as_it_is_even_if_two_names_were_two_handles(trip: Any) -> None:
+    one, two = logging.StreamHandler(), logging.StreamHandler()
+    saved = trip.through_bytes(trip.take({"s": {"a": one, "b": two}}))
+    values = trip.put(saved, {"s": {"a": one, "b": one}}).values["s"]
+    assert values["a"] is one and values["b"] is one
+
+
+def test_a_handle_that_is_not_there_is_a_mismatch_not_a_none(trip: Any) -> None:
+    saved = trip.through_bytes(trip.take({"s": {"h": logging.StreamHandler()}}))
+    with pytest.raises(RestoreMismatch, match="left alone"):
+        trip.put(saved, {"s": {"h": None}})
+
+
+def test_a_queue_made_anew_works(trip: Any) -> None:
+    made: queue.Queue[int] = queue.Queue()
+    made.put(1)
+    restored = trip.put(trip.through_bytes(trip.take({"s": {"q": made}})), {"s": {}}).values["s"]["q"]
+    restored.put(2)
+    assert [restored.get(), restored.get()] == [1, 2]
+
+
+def test_a_namespace_is_restored_in_place(trip: Any) -> None:
+    x = types.SimpleNamespace(a=1)
+    assert trip.after({"s": {"x": x}}, lambda: setattr(x, "a", 2))["x"] is x
+    assert x.a == 1
+
+
+def test_keys_that_are_objects_find_their_values_by_identity(trip: Any) -> None:
+    a, b = Slotted(), Slotted()
+    a.a, b.a = 1, 2
+    table = {a: [1], b: [2]}
+    saved = trip.through_bytes(trip.take({"s": {"table": table, "a": a, "b": b}}))
+    live_a, live_b = [5], [6]
+    fresh = {b: live_b, a: live_a}
+    values = trip.put(saved, {"s": {"table": fresh, "a": a, "b": b}}).values["s"]
+    assert list(values["table"]) == [a, b]
+    assert values["table"][a] is live_a and values["table"][b] is live_b and live_a == [1]
+
+
+@pytest.mark.parametrize("kind", [int, float, str], ids=str)
+def test_values_of_derived_plain_classes_keep_their_class(kind: type, trip: Any) -> None:
+    derived = type("Derived", (kind,), {"__module__": __name__})
+    x = derived("3")
+    saved = trip.through_bytes(trip.take({"s": {"x": x, "cls": derived}}))
+    restored = trip.put(saved, {"s": {"cls": derived}}).values["s"]["x"]
+    assert type(restored) is derived and restored == x
+
+
+def test_an_exception_that_was_kept_comes_back(trip: Any) -> None:
+    error = ValueError("bad", 3)
+    restored = trip.put(trip.through_bytes(trip.take({"s": {"e": error}})), {"s": {}}).values["s"]["e"]
+    assert type(restored) is ValueError and restored.args == ("bad", 3)

@@ -36,19 +36,25 @@ class Compiler:
     def compile(self, text: bytes, path: str, module: str) -> CodeType:
         """The instrumented code of a file; SyntaxError is Python's own."""
         name = self.project.name(path)
-        if name in self.texts:
-            text = self.texts[name].encode()
-        plain = compile(text, path, "exec", dont_inherit=True)
-        try:
-            tree = ast.parse(text, path)
-            code: CodeType = compile(
-                instrument(tree, name, self.rename, self.doubtful.get(name, frozenset())),
-                path,
-                "exec",
-                dont_inherit=True,
-            )
-        except Exception as error:  # a failure of ours never stops training
-            self.on_trouble(f"{name} is not instrumented: {type(error).__name__}: {error}")
-            code = plain
+        source = self.texts.get(name, text)
+        code = self._instrumented(source, path, name)
+        if code is None:
+            code = compile(source, path, "exec", dont_inherit=True)
         self.keep(name, module, text)
         return code
+
+    def _instrumented(self, source: str | bytes, path: str, name: str) -> CodeType | None:
+        """The code with our calls, or None; the text is parsed and compiled once, so that Python warns once."""
+        try:
+            tree = compile(source, path, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+            marked = instrument(tree, name, self.rename, self.doubtful.get(name, frozenset()))
+        except SyntaxError:
+            raise
+        except Exception as error:  # a failure of ours never stops training
+            self.on_trouble(f"{name} is not instrumented: {type(error).__name__}: {error}")
+            return None
+        try:
+            return compile(marked, path, "exec", dont_inherit=True)
+        except Exception as error:  # `break` outside of a loop and the like: found late, said by Python itself
+            self.on_trouble(f"{name} is not instrumented: {type(error).__name__}: {error}")
+            return None

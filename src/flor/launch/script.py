@@ -95,8 +95,8 @@ def _hook_failed(second: BaseException, first: BaseException) -> None:
     """Say what Python says when a hook raises; it would show our frame."""
     say = sys.stderr.write
     say("Error in sys.excepthook:\n")
-    trace = second.__traceback__
-    sys.__excepthook__(type(second), second, trace.tb_next if trace else None)
+    trace = second.__traceback__.tb_next if second.__traceback__ else None
+    sys.__excepthook__(type(second), second.with_traceback(trace), trace)
     say("\nOriginal exception was:\n")
     sys.__excepthook__(type(first), first, first.__traceback__)
 

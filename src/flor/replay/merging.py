@@ -61,10 +61,11 @@ class Merger:
     lines: LineMap
     is_volatile: Callable[[str, int], bool]
     findings: Findings = field(default_factory=Findings)
+    whole: bool = True
 
     def merge(self, recorded: Sequence[LogRecord], events: Iterable[Record], whole: bool) -> Iterator[Merged]:
-        """The part's records in order; `whole` if the worker is expected to come to the part's end."""
-        at = 0
+        """The part's records in order; not `whole` if the record was cut off, so that it may end before the replay."""
+        at, self.whole = 0, whole
         collecting = False
         for event in events:
             if isinstance(event, Note):
@@ -103,7 +104,8 @@ class Merger:
                 break
             twin += 1
         if twin >= len(recorded) or not self._same_place(recorded[twin], event):
-            if not self._event_unsteady(event):
+            cut_off = twin >= len(recorded) and not self.whole
+            if not cut_off and not self._event_unsteady(event):
                 want = _text(recorded[twin]) if twin < len(recorded) else "nothing"
                 self._diverge(event.position, str(event.statement), want, _text(event))
             return at

@@ -83,6 +83,11 @@ class Replay:
         self.wish = wish
         if not run.sources:
             raise NothingToReplay(f"{run.name} has executed no source file.", todo="Record it again.")
+        if len(run.folder.fragments()) > 1:
+            raise NothingToReplay(
+                f"{run.name} was trained by {len(run.folder.fragments())} processes together.",
+                todo="Replay knows runs of one process only, so far; its logs can be read with `flor logs`.",
+            )
         present = present_sources(run, wish.probes)
         recorded = recorded_sources(run)
         self.edit: Edit = diff_sources(recorded, present)

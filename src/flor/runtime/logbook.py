@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from threading import get_ident
 from time import time
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, Protocol
 
 from flor.model.records import Channel, Tag
@@ -63,7 +63,8 @@ class Logbook:
         position, stack = b"", self._stack
         if stack and get_ident() == self.session.thread:
             for at in stack:
-                position += pack_level(at.site.number, at.occurrence, at.iteration)
+                begun = at.seen if at.given is None else at.given()
+                position += pack_level(at.site.number, at.occurrence, begun - 1 if begun else 0)
             if not stack[-1].site.logged:
                 self.session.logged()
         self._log(channel, number, self._statement(frame), position, tag, data, time())

@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from types import FrameType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from flor.model.records import Channel
 from flor.runtime.imports import ImportWatch
 from flor.runtime.logbook import Logbook
+from flor.runtime.tracing import hide_from_compiler
 
 Values = Iterator[tuple[str, Any]]
 """Names and values of one call."""
@@ -31,6 +32,7 @@ class LoggerWatch:
         self.imports.when("tensorboardX.writer", self._tensorboard)
         self.imports.when("wandb.sdk.wandb_run", self._wandb)
         self.imports.when("mlflow", self._mlflow)
+        self.imports.when("torch", lambda torch: hide_from_compiler(torch, self.logbook.stand_ins))
 
     def remove(self) -> None:
         """Unwrap."""
@@ -38,10 +40,23 @@ class LoggerWatch:
             self.undo.pop()()
 
     def _logging(self, module: ModuleType) -> None:
-        def values(_: Any, record: Any) -> Values:
-            yield f"{record.name}.{record.levelname}", record.getMessage()
+        """A logger's own filter is asked last before its handlers: no frame of ours is there when these run."""
+        logbook, owner = self.logbook, module.Logger
+        real = owner.filter
 
-        self._wrap(module.Logger, "handle", Channel.LOGGING, values)
+        @functools.wraps(real)
+        def filter(logger: Any, record: Any) -> Any:  # noqa: A001  it stands in for the method
+            passed = real(logger, record)
+            if passed:
+                try:
+                    _keep_record(logbook, record if passed is True else passed, sys._getframe(1))
+                except Exception:  # a record that can't be read is for its handlers to judge
+                    pass
+            return passed
+
+        owner.filter = filter
+        self._hide(filter.__code__)
+        self.undo.append(lambda: delattr(owner, "filter"))
 
     def _tensorboard(self, module: ModuleType) -> None:
         writer = module.SummaryWriter
@@ -63,6 +78,13 @@ class LoggerWatch:
         for name in ("log_text", "log_dict"):
             self._wrap(module, name, Channel.MLFLOW, lambda value, path, *_, **__: iter([(path, value)]))
 
+    def _hide(self, code: CodeType) -> None:
+        """Keep torch.compile, if it is there already, from compiling what stands in for a logger's method."""
+        self.logbook.stand_ins.append(code)
+        torch = sys.modules.get("torch")
+        if torch is not None and hasattr(torch, "compiler"):
+            hide_from_compiler(torch, [code])
+
     def _wrap(self, owner: Any, name: str, channel: Channel, values: Callable[..., Values]) -> None:
         """Put a function in place of owner.name that keeps the values and calls the real one."""
         real = getattr(owner, name, None)
@@ -79,12 +101,17 @@ class LoggerWatch:
             return real(*args, **kwargs)
 
         setattr(owner, name, kept)
+        self._hide(kept.__code__)
         self.undo.append(lambda: setattr(owner, name, real))
 
 
 def _keep(logbook: Logbook, channel: Channel, values: Values, frame: FrameType) -> None:
     for name, value in values:
         logbook.value(channel, str(name), value, frame)
+
+
+def _keep_record(logbook: Logbook, record: Any, frame: FrameType) -> None:
+    logbook.value(Channel.LOGGING, f"{record.name}.{record.levelname}", record.getMessage(), frame)
 
 
 def _summary_values(method: str) -> Callable[..., Values]:

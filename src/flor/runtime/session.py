@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from flor.model.positions import Level, Position
 from flor.runtime.sites import NOTHING, Gauge, LoopFrame, Site, clock, gauge_of
+from flor.runtime.tracing import is_tracing
 
 if TYPE_CHECKING:
     from flor.runtime.logbook import Logbook
@@ -65,11 +66,11 @@ class Session:
     # -- what instrumented code calls, by way of runtime.hooks --------------------------------
 
     def begin(self, loop: str, caller: FrameType) -> LoopFrame | None:
-        """Push a loop, unless it is demoted."""
+        """Push a loop, unless it is demoted or torch is watching."""
         site = self.sites.get(loop)
         if site is None:
             site = self.sites[loop] = Site(loop, self.intern(loop))
-        if site.demoted:
+        if site.demoted or is_tracing():
             return None
         parent = self.stack[-1] if self.stack else None
         frame = LoopFrame(site, id(caller), parent)
@@ -124,7 +125,6 @@ class Session:
     def _in_chunks(self, frame: LoopFrame, iterator: Iterator[Any], gauge: Gauge) -> Iterator[Any]:
         """One item at a time as long as iterations are long, many at a time when they are short."""
         boundary = self.conductor.boundary
-        frame.given = gauge.given
         size, first = 1, gauge.given()
 
         def next_piece(_: None) -> Iterator[Any]:
@@ -138,7 +138,10 @@ class Session:
             else:
                 frame.tick = now
             if not gauge.left():
+                frame.seen, frame.given = done, None
                 raise StopIteration  # ends map(), as the end of an iterator does
+            frame.seen = done + 1
+            frame.given = gauge.given if size > 1 else None  # within a chunk it is read off the iterator
             boundary(frame, sys._getframe(1), now, done)
             return islice(iterator, size)
 
@@ -153,7 +156,7 @@ class Session:
     def turn(self, loop: str, caller: FrameType) -> bool:
         """An iteration of a `while` loop is about to be tested; False ends the loop."""
         frame = self.stack[-1] if self.stack else None
-        if frame is None or frame.site.loop != loop:
+        if frame is None or frame.site.loop != loop or frame.caller != id(caller):
             return True
         now = clock()
         if frame.seen:

@@ -88,7 +88,7 @@ def _capture(
     snapshot.world = {name: walk.slot(generator) for name, generator in world().items()}
     _walk_required(snapshot, walk, scopes, optional)
     for name, owner in closure.hidden_owners(walk, memory):
-        snapshot.roots.setdefault(closure.SCOPE, {})[name] = walk.slot(owner)
+        snapshot.hidden[name] = walk.slot(owner)
         walk.run()
     _walk_optional(snapshot, walk, scopes, optional)
     walk.finish()
@@ -107,7 +107,8 @@ def _wire(snapshot: Snapshot, memory: Memory, uses: list[tuple[Hashable, Any, in
     def remember(done: Snapshot) -> None:
         for key in done.distrusted:
             memory.distrust(key)
-        memory.remember({key: fact.named(done.blobs[number].name) for key, fact, number in facts})
+        before = memory.known
+        memory.remember({key: fact.named(done.blobs[number].name, before.get(key)) for key, fact, number in facts})
 
     snapshot.on_digest = remember
     snapshot.on_release = lambda done: give_back(done, memory)

@@ -14,8 +14,6 @@ from flor.state.regions import owner_id
 if TYPE_CHECKING:
     from flor.state.walk import Walker
 
-SCOPE = "closure"
-
 
 def _of(objects: Iterable[Any], cls: type) -> list[Any]:
     return [obj for obj in objects if issubclass(type(obj), cls)]
@@ -37,7 +35,9 @@ def moving_regions(walk: Walker) -> set[Hashable]:
     found: set[Hashable] = set()
     for optimizer in _of(walk.objects, optim):
         state = object.__getattribute__(optimizer, "__dict__").get("state", {})
-        tensors = [*parameters_of(optimizer), *_inside(list(dict.values(state)), torch.Tensor)]
+        stepped = list(parameters_of(optimizer))
+        grads = [p.grad for p in stepped if p.is_leaf and p.grad is not None]
+        tensors = [*stepped, *grads, *_inside(list(dict.values(state)), torch.Tensor)]
         plain = (tensor for tensor in tensors if tensor.layout is torch.strided and tensor.device.type != "meta")
         found.update(_key(tensor) for tensor in plain)
     return found

@@ -67,7 +67,8 @@ def _predicted(use: Use, ranges: list[Interval], known: Remembered) -> bool:
     if not same_place or tuple(ranges) != known.ranges or None in use.versions or use.versions != known.versions:
         return False
     if not use.node.meta["torch"]:
-        return sum(b - a for a, b in ranges) >= HASH_FIRST and _hash(use.region, ranges) == known.name
+        worth = not known.changed and sum(high - low for low, high in ranges) >= HASH_FIRST
+        return worth and _hash(use.region, ranges) == known.name
     return True
 
 

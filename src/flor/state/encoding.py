@@ -22,6 +22,7 @@ def encode(snapshot: Snapshot) -> tuple[bytes, list[Blob]]:
         "version": VERSION,
         "roots": _scopes(snapshot.roots),
         "world": _scopes({"world": snapshot.world})["world"],
+        "hidden": _scopes({"hidden": snapshot.hidden})["hidden"],
         "optional": snapshot.optional,
         "unkept": snapshot.unkept,
         "refusals": [[r.path, r.type, r.reason] for r in snapshot.refusals],
@@ -48,6 +49,7 @@ def _snapshot(read: dict[str, Any], fetch: Callable[[str], memoryview]) -> Snaps
     snapshot = Snapshot(fetch=fetch)
     snapshot.roots = {scope: {n: _unslot(s) for n, s in names.items()} for scope, names in read["roots"].items()}
     snapshot.world = {name: _unslot(slot) for name, slot in read["world"].items()}
+    snapshot.hidden = {name: _unslot(slot) for name, slot in read["hidden"].items()}
     snapshot.optional, snapshot.unkept = read["optional"], read["unkept"]
     snapshot.refusals = [Refusal(*refusal) for refusal in read["refusals"]]
     snapshot.nodes = [_unnode(node) for node in read["nodes"]]

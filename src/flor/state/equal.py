@@ -8,7 +8,7 @@ from typing import Any
 
 from flor.state.snapshot import Node, Ref, Slot, Snapshot
 
-NOT_COMPARED = frozenset({"inert", "refused", "module", "memmap", "weakref"})
+NOT_COMPARED = frozenset({"inert", "refused", "module", "memmap", "weakref", "surroundings"})
 
 
 class Pairing:
@@ -46,6 +46,8 @@ class Pairing:
     def _nodes(self, one: Node, other: Node, path: str) -> Iterator[tuple[str, str]]:
         if one.kind in NOT_COMPARED and other.kind in NOT_COMPARED:
             return
+        if one.kind == other.kind == "settings":
+            one, other = _of_both(one, other)
         told = self._facts(one, other)
         if told:
             yield path, told
@@ -91,6 +93,13 @@ def _aligned(one: Node, other: Node) -> Iterator[tuple[str, Slot]]:
         return other.slots()
     ordered = Node(other.kind, other.cls, other.meta, other.items, {name: other.attrs[name] for name in one.attrs})
     return ordered.slots()
+
+
+def _of_both(one: Node, other: Node) -> tuple[Node, Node]:
+    """Only the settings that both have: a library may be loaded in one process and not in the other."""
+    names = [name for name in one.attrs if name in other.attrs]
+    first, second = ({name: node.attrs[name] for name in names} for node in (one, other))
+    return Node(one.kind, one.cls, attrs=first), Node(other.kind, other.cls, attrs=second)
 
 
 def _compared(node: Node) -> Any:

@@ -61,6 +61,9 @@ class Handler:
     rank: ClassVar[int] = 1
     """Kinds of a lower rank are filled first: memory, then objects, then what hashes its elements."""
 
+    claims: ClassVar[bool] = True
+    """A live object stands for one node only, unless that makes no difference."""
+
     def save(self, obj: Any, walk: Walk) -> Node:
         """The object as a node; raises Refused."""
         raise NotImplementedError
@@ -76,6 +79,18 @@ class Handler:
     def pairs(self, node: Node, live: Any) -> Iterator[tuple[Slot, Any]]:
         """Saved children with the live objects at the same place."""
         return iter(())
+
+    def guesses_needed(self, node: Node) -> bool:
+        """True if some children have no place of their own by which they could be paired."""
+        return False
+
+    def guesses(self, node: Node, live: Any, known: Callable[[Slot], Any]) -> Iterator[tuple[Slot, Any]]:
+        """Such children paired as well as can be, when all that is sure is paired; `known` gives what is."""
+        return iter(())
+
+    def is_late(self, node: Node) -> bool:
+        """True if the node can only be made when everything else is filled."""
+        return False
 
     def needs(self, node: Node) -> Iterable[Slot]:
         """The slots that must be made before this node is."""

@@ -30,8 +30,13 @@ PREFIXES = {
     "ssl": "socket",
     "_ssl": "socket",
     "select": "socket",
-    "queue": "queue",
-    "_queue": "queue",
+    "h5py": "file",
+    "lmdb": "file",
+    "numba": "compiled code",
+    "triton": "compiled code",
+    "torch.jit": "compiled code",
+    "boto3": "connection",
+    "botocore": "connection",
     "sqlite3": "database connection",
     "_csv": "csv writer",
     "csv": "csv writer",
@@ -65,7 +70,14 @@ PREFIXES = {
 }
 """Module prefixes whose objects are inert."""
 
-NOT_INERT = {"io.BytesIO", "io.StringIO", "_io.BytesIO", "_io.StringIO", "torch.distributed.optim"}
+NOT_INERT = {
+    "torch.jit._script.ScriptModule",
+    "io.BytesIO",
+    "io.StringIO",
+    "_io.BytesIO",
+    "_io.StringIO",
+    "torch.distributed.optim",
+}
 
 MARKERS = {"typing.Generic", "typing.Protocol"}
 """Ancestors that say nothing of what an object is."""
@@ -99,6 +111,8 @@ TYPES = {
     "collections._tuplegetter": "code",
     "builtins.NotImplementedType": "constant",
     "torch.autograd.graph.Node": "autograd graph",
+    "torch.ScriptFunction": "compiled code",
+    "torch._C.ScriptFunction": "compiled code",
     "torch._ops.OpOverload": "code",
     "torch._ops.OpOverloadPacket": "code",
 }
@@ -111,11 +125,12 @@ def inert_reason(cls: type, project: Callable[[str], bool]) -> str:
     names = [(module, name) for module, name in names if name not in MARKERS]
     if any(name in NOT_INERT for _, name in names):
         return ""
-    found = (TYPES.get(name) or ("" if module in SHARED else _by_prefix(module)) for module, name in names)
+    found = (TYPES.get(name) or ("" if module in SHARED else by_prefix(module)) for module, name in names)
     return next((reason for reason in found if reason), "")
 
 
-def _by_prefix(module: object) -> str:
+def by_prefix(module: object) -> str:
+    """What kind of handle a module's objects are; empty if they are state."""
     while isinstance(module, str) and module:
         if module in NOT_INERT:
             return ""

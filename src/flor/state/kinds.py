@@ -8,17 +8,21 @@ import weakref
 from array import array
 from collections import deque
 from collections.abc import Callable
+from contextvars import ContextVar
+from queue import SimpleQueue
 from random import Random
+from threading import local
 from typing import Any
 
 from flor.state import loaded
 from flor.state.handler import Handler
+from flor.state.handlers.ambient import ContextVariableHandler, ThreadLocalHandler
 from flor.state.handlers.arrays import ArrayHandler, ObjectArrayHandler
 from flor.state.handlers.buffers import BufferHandler, BytesHandler, TextHandler
 from flor.state.handlers.classes import ClassHandler, EnumHandler, ModuleHandler
 from flor.state.handlers.dtypes import DtypeHandler
 from flor.state.handlers.functions import BuiltinHandler, CellHandler, FunctionHandler, MethodHandler
-from flor.state.handlers.generators import GeneratorHandler, SharedHandler
+from flor.state.handlers.generators import GeneratorHandler, SharedHandler, SimpleQueueHandler
 from flor.state.handlers.handles import InertHandler, RefusedHandler
 from flor.state.handlers.loader_iterators import LoaderIteratorHandler
 from flor.state.handlers.mappings import DictHandler
@@ -28,6 +32,7 @@ from flor.state.handlers.objects import ObjectHandler
 from flor.state.handlers.reduced import ReducedHandler
 from flor.state.handlers.sequences import DequeHandler, ListHandler
 from flor.state.handlers.sets import FrozenSetHandler, SetHandler
+from flor.state.handlers.settings import SettingsHandler, SurroundingsHandler
 from flor.state.handlers.sparse import SparseHandler
 from flor.state.handlers.streams import (
     NumpyGeneratorHandler,
@@ -40,6 +45,7 @@ from flor.state.handlers.tuples import TupleHandler
 from flor.state.handlers.weak import WeakHandler
 from flor.state.inert import inert_reason, shared_reason
 from flor.state.made import native_ancestor
+from flor.state.settings import Settings, Surroundings
 
 HANDLERS: dict[str, Handler] = {
     handler.kind: handler
@@ -50,6 +56,7 @@ HANDLERS: dict[str, Handler] = {
         BytesHandler(),
         CellHandler(),
         ClassHandler(),
+        ContextVariableHandler(),
         DequeHandler(),
         DictHandler(),
         DtypeHandler(),
@@ -72,9 +79,13 @@ HANDLERS: dict[str, Handler] = {
         ReducedHandler(),
         RefusedHandler(),
         SetHandler(),
+        SettingsHandler(),
         SharedHandler(),
+        SimpleQueueHandler(),
         SparseHandler(),
+        SurroundingsHandler(),
         TensorHandler(),
+        ThreadLocalHandler(),
         TextHandler(),
         TorchGeneratorHandler(),
         TupleHandler(),
@@ -99,6 +110,10 @@ _EXACT: dict[type, str] = {
     types.CoroutineType: "generator",
     types.AsyncGeneratorType: "generator",
     weakref.ref: "weakref",
+    Settings: "settings",
+    Surroundings: "surroundings",
+    ContextVar: "context-variable",
+    SimpleQueue: "simple-queue",
 }
 
 _NATIVE: dict[type, str] = {
@@ -111,6 +126,7 @@ _NATIVE: dict[type, str] = {
     array: "buffer",
     bytearray: "buffer",
     object: "object",
+    types.SimpleNamespace: "object",
 }
 """What a class is at bottom: the nearest ancestor of C code."""
 
@@ -138,6 +154,8 @@ def _code(cls: type) -> str:
         return "class"
     if issubclass(cls, types.ModuleType):
         return "module"
+    if issubclass(cls, local):
+        return "thread-local"
     if isinstance(cls, enum.EnumMeta):
         return "enum"
     return "random" if issubclass(cls, Random) and "SystemRandom" not in {c.__name__ for c in cls.__mro__} else ""

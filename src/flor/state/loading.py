@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from flor.errors import FlorError, RestoreMismatch
-from flor.state.handler import MISSING
+from flor.state.handler import MISSING, Handler
 from flor.state.handlers.loader_iterators import LATE
 from flor.state.kinds import HANDLERS
 from flor.state.paths import Paths
@@ -20,8 +20,8 @@ class Loading:
         self._wanted = sorted(wanted)
         self._made: dict[int, Any] = {}
         self._paths: Paths | None = None
-        self._late = False
         self.doubts: list[str] = []
+        self._late = self._waiting()
         self._numbers = {id(node): number for number, node in enumerate(snapshot.nodes)}
 
     def __call__(self, slot: Slot) -> Any:
@@ -35,7 +35,10 @@ class Loading:
     def data(self, node: Node) -> memoryview | None:
         """A node's bulk data; None if it is known to be in place already."""
         assert node.blob is not None
-        return self._snapshot.data(node.blob)
+        data = self._snapshot.data(node.blob)
+        if data is None and self._numbers[id(node)] not in self._live:
+            raise RestoreMismatch("bulk data that was stored earlier cannot be fetched", where=self.where(node))
+        return data
 
     def where(self, node: Node) -> str:
         """The node's path."""
@@ -48,31 +51,45 @@ class Loading:
         self.doubts.append(f"{self.where(node)}: {what}")
 
     def make_all(self) -> None:
-        """An object for every wanted node, children that must be there first before their parents."""
+        """An object for every wanted node; those that wait for a loader's iterator get a stand-in."""
+        for number in self._wanted:
+            if number in self._late:
+                self._made[number] = None
         for number in self._wanted:
             self._make_from(number)
+
+    def _waiting(self) -> set[int]:
+        """Nodes that can only be made when all else is in place, and what is made of them."""
+        late = {n for n in self._wanted if self._handler(n).is_late(self._snapshot.nodes[n])}
+        grown = bool(late)
+        while grown:
+            more = {n for n in self._wanted if n not in late and late.intersection(self._needs(n))}
+            late |= more
+            grown = bool(more)
+        return late
+
+    def _needs(self, number: int) -> list[int]:
+        node = self._snapshot.nodes[number]
+        return [int(slot) for slot in HANDLERS[node.kind].needs(node) if type(slot) is Ref]
+
+    def _handler(self, number: int) -> Handler:
+        return HANDLERS[self._snapshot.nodes[number].kind]
 
     def _make_from(self, number: int) -> None:
         stack, waiting = [number], set[int]()
         while stack:
             top = stack[-1]
-            node = self._snapshot.nodes[top]
-            missing = [] if top in self._made or top in waiting else self._first(node)
+            missing = [] if top in waiting else [n for n in self._needs(top) if n not in self._made]
             waiting.add(top)
-            if missing:
+            if missing and top not in self._made:
                 stack.extend(missing)
                 continue
             stack.pop()
             if top not in self._made:
-                self._made[top] = self._make(top, node)
+                self._made[top] = self._make(top)
 
-    def _first(self, node: Node) -> list[int]:
-        slots = HANDLERS[node.kind].needs(node)
-        return [int(slot) for slot in slots if type(slot) is Ref and int(slot) not in self._made]
-
-    def _make(self, number: int, node: Node) -> Any:
-        if HANDLERS[node.kind].rank == LATE and not self._late:
-            return None  # a stand-in until all else is in place
+    def _make(self, number: int) -> Any:
+        node = self._snapshot.nodes[number]
         try:
             return HANDLERS[node.kind].make(node, self._live.get(number, MISSING), self)
         except FlorError:
@@ -81,23 +98,26 @@ class Loading:
             raise self._failed(node, "made", error) from error
 
     def fill_all(self) -> None:
-        """Contents by rank; what is made late is then put wherever it is referred to."""
-        ranked = sorted(self._wanted, key=lambda n: HANDLERS[self._snapshot.nodes[n].kind].rank)
-        late = [n for n in ranked if HANDLERS[self._snapshot.nodes[n].kind].rank == LATE]
-        early = [n for n in ranked if HANDLERS[self._snapshot.nodes[n].kind].rank < LATE]
+        """Contents by rank; what was made late is then put wherever it is referred to."""
+        ranked = sorted(self._wanted, key=lambda number: self._handler(number).rank)
+        early = [n for n in ranked if n not in self._late and self._handler(n).rank < LATE]
         for number in early:
             self._fill(number)
-        self._late = True
-        for number in late:
-            self._made[number] = self._make(number, self._snapshot.nodes[number])
-        if late:
-            self._refill(early, set(late))
-        for number in ranked[len(early) + len(late) :]:
-            self._fill(number)
+        if self._late:
+            self._make_late(early)
+        for number in ranked:
+            if number not in self._late and self._handler(number).rank > LATE:
+                self._fill(number)
 
-    def _refill(self, early: list[int], late: set[int]) -> None:
+    def _make_late(self, early: list[int]) -> None:
+        for number in self._late:
+            del self._made[number]
+        for number in sorted(self._late):
+            self._make_from(number)
+        for number in sorted(self._late):
+            self._fill(number)
         for number in early:
-            if late.intersection(map(int, self._snapshot.nodes[number].refs())):
+            if self._late.intersection(map(int, self._snapshot.nodes[number].refs())):
                 self._fill(number)
 
     def _fill(self, number: int) -> None:

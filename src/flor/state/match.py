@@ -9,6 +9,7 @@ from typing import Any
 from flor.state import closure, loaded
 from flor.state.capture import capture_one
 from flor.state.equal import Pairing
+from flor.state.handler import MISSING
 from flor.state.handlers.loader_iterators import LoaderIteratorHandler
 from flor.state.kinds import HANDLERS, choose, refine
 from flor.state.names import lookup
@@ -25,6 +26,7 @@ class Matching:
         self._kinds: dict[type, str] = {}
         self._claimed: dict[Hashable, int] = {}
         self._queue: deque[tuple[Slot, Any]] = deque()
+        self._unsure: deque[tuple[int, Any]] = deque()
         self._alive: list[Any] = []  # pieces made on the way must keep their ids
 
     def run(self, scopes: Mapping[str, Mapping[str, Any]]) -> dict[int, Any]:
@@ -36,7 +38,7 @@ class Matching:
             self._offer((slot, here[name]) for name, slot in names.items() if name in here)
         self._drain()
         self._find_named()
-        if closure.SCOPE in self.snapshot.roots:
+        if self.snapshot.hidden:
             self._find_hidden()
         return self.live
 
@@ -44,8 +46,16 @@ class Matching:
         self._queue.extend((slot, obj) for slot, obj in pairs if type(slot) is Ref)
 
     def _drain(self) -> None:
-        while self._queue:
-            self._meet(*self._queue.popleft())
+        while self._queue or self._unsure:
+            while self._queue:
+                self._meet(*self._queue.popleft())
+            if self._unsure:
+                number, obj = self._unsure.popleft()
+                node = self.snapshot.nodes[number]
+                self._offer(HANDLERS[node.kind].guesses(node, obj, self._known))
+
+    def _known(self, slot: Slot) -> Any:
+        return self.live.get(int(slot), MISSING) if type(slot) is Ref else slot
 
     def _meet(self, slot: Ref, obj: Any) -> None:
         number = int(slot)
@@ -55,7 +65,7 @@ class Matching:
         handler = HANDLERS[node.kind]
         if isinstance(handler, LoaderIteratorHandler) and self._kind(obj) == node.kind:
             self._offer(handler.hints(node, obj))
-        if node.kind != "inert" and self._kind(obj) != node.kind:
+        if self._kind(obj) != node.kind:
             return
         identity = handler.identity(obj)
         if identity in self._claimed or not handler.accepts(node, obj):
@@ -63,8 +73,11 @@ class Matching:
         self._alive.append(obj)
         if node.kind != "reduced" or self._equal(slot, obj):
             self.live[number] = obj
-            self._claimed[identity] = number
+            if handler.claims:
+                self._claimed[identity] = number
         self._offer(handler.pairs(node, obj))
+        if handler.guesses_needed(node):
+            self._unsure.append((number, obj))
 
     def _kind(self, obj: Any) -> str:
         cls = type(obj)
@@ -90,7 +103,7 @@ class Matching:
         known = {id(obj): obj for number, obj in self.live.items() if self.snapshot.nodes[number].kind == "tensor"}
         by_object = {id(obj): number for number, obj in self.live.items()}
         for module, held in closure.owners(known):
-            for slot in self.snapshot.roots[closure.SCOPE].values():
+            for slot in self.snapshot.hidden.values():
                 if type(slot) is Ref and by_object[id(held[0])] in self._below(slot):
                     self._offer([(slot, module)])
         self._drain()

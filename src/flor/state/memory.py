@@ -20,10 +20,11 @@ class Remembered:
     ranges: tuple[tuple[int, int], ...]
     versions: tuple[Any, ...]
     name: str
+    changed: bool = False
 
-    def named(self, name: str) -> Remembered:
-        """The same with the name that hashing gave."""
-        return replace(self, name=name)
+    def named(self, name: str, before: Remembered | None) -> Remembered:
+        """The same with the name that hashing gave, and whether that is new."""
+        return replace(self, name=name, changed=before is not None and before.name != name)
 
 
 @dataclass

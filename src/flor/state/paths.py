@@ -16,8 +16,8 @@ def pretty(path: str) -> str:
 
 
 def all_roots(snapshot: Snapshot) -> Roots:
-    """The scopes and the world."""
-    return {**snapshot.roots, "world": snapshot.world} if snapshot.world else snapshot.roots
+    """The scopes, the modules that only an optimizer knows, and the world."""
+    return {**snapshot.roots, "hidden": snapshot.hidden, "world": snapshot.world}
 
 
 class Paths:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from flor.errors import RestoreMismatch, StateError
-from flor.state import closure, loaded
+from flor.state import loaded
 from flor.state.capture import quiet_torch
+from flor.state.handlers.settings import put_settings
 from flor.state.kinds import HANDLERS
 from flor.state.loading import Loading
 from flor.state.match import Matching
@@ -29,6 +30,7 @@ def restore(snapshot: Snapshot, scopes: Scopes, *, project: Callable[[str], bool
         loading = Loading(snapshot, live, _reach(snapshot, kept))
         loading.make_all()
         loading.fill_all()
+    put_settings(snapshot)
     return _rebinding(snapshot, scopes, kept, loading)
 
 
@@ -42,7 +44,7 @@ def _kept_roots(snapshot: Snapshot, live: dict[int, Any]) -> list[Root]:
     lacking = dict(_lacking(snapshot, live))
     needed: list[Root] = []
     dead: list[Root] = []
-    for scope, names in [("world", snapshot.world), *snapshot.roots.items()]:
+    for scope, names in [("world", snapshot.world), ("hidden", snapshot.hidden), *snapshot.roots.items()]:
         for name, slot in names.items():
             (dead if name in snapshot.optional.get(scope, ()) else needed).append((scope, name, slot))
     impossible = sorted(_reach(snapshot, needed) & lacking.keys())
@@ -80,7 +82,7 @@ def _reach(snapshot: Snapshot, roots: list[Root]) -> set[int]:
 
 
 def _rebinding(snapshot: Snapshot, scopes: Scopes, kept: list[Root], load: Loading) -> Rebinding:
-    values: dict[str, dict[str, Any]] = {scope: {} for scope in snapshot.roots if scope != closure.SCOPE}
+    values: dict[str, dict[str, Any]] = {scope: {} for scope in snapshot.roots}
     for scope, name, slot in kept:
         if scope in values:
             values[scope][name] = load(slot)

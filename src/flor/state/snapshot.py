@@ -123,6 +123,7 @@ class Snapshot:
     nodes: list[Node] = field(default_factory=list)
     blobs: list[Blob] = field(default_factory=list)
     world: dict[str, Slot] = field(default_factory=dict)
+    hidden: dict[str, Slot] = field(default_factory=dict)
     optional: dict[str, list[str]] = field(default_factory=dict)
     unkept: dict[str, dict[str, str]] = field(default_factory=dict)
     refusals: list[Refusal] = field(default_factory=list)

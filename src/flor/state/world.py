@@ -1,4 +1,4 @@
-"""The random number generators that belong to no variable: python's, numpy's, torch's, every CUDA device's."""
+"""State that belongs to no variable: the random numbers of python, numpy, torch and every device, and settings."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import sys
 from typing import Any
 
 from flor.state import loaded
+from flor.state.settings import SETTINGS, SURROUNDINGS
 
 
 def world() -> dict[str, Any]:
-    """The live global generators by name; only those of loaded libraries and initialised devices."""
-    found: dict[str, Any] = {"python": random._inst}
+    """By name: the live global generators of loaded libraries and initialised devices, and what stands for settings."""
+    found: dict[str, Any] = {"python": random._inst, "settings": SETTINGS, "surroundings": SURROUNDINGS}
     if loaded.numpy() is not None:
         found["numpy"] = sys.modules["numpy.random.mtrand"]._rand
     torch = loaded.torch()

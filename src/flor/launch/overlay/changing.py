@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import stat as modes
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from flor.launch.overlay import native
@@ -36,8 +38,8 @@ class Changing:
 
     def symlink(self, src: Any, dst: Any, target_is_directory: bool = False, *, dir_fd: int | None = None) -> None:
         """os.symlink"""
-        real = self._new(dst, dir_fd, src)
-        _both(native.symlink, src, real, src, dst)
+        with _naming(src, dst):
+            native.symlink(src, self._new(dst, dir_fd))
         self.view.forget_links()
 
     def link(
@@ -50,24 +52,27 @@ class Changing:
         follow_symlinks: bool = True,
     ) -> None:
         """os.link"""
-        origin = self.view.spot(src, src_dir_fd, follow=False)
-        if self.view.status(origin.path) is None:
-            raise self.view.absent(origin.path, src, dst)
-        real = origin.path if origin.passes else self.upper.copy(origin.path)
-        target = self._new(dst, dst_dir_fd, src)
-        _both(native.link, real, target, src, dst)
+        with _naming(src, dst):
+            origin = self.view.spot(src, src_dir_fd, follow=False)
+            self._there(origin)
+            real = origin.path if origin.passes else self.upper.copy(origin.path)
+            native.link(real, self._new(dst, dst_dir_fd), follow_symlinks=False)
+        self.view.forget_links()  # what is linked may be a link itself
 
-    def _new(self, shown: Any, dir_fd: int | None, other: Any = None) -> str:
+    def rename(self, src: Any, dst: Any, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None) -> None:
+        """os.rename and os.replace"""
+        with _naming(src, dst):
+            origin = self.view.spot(src, src_dir_fd, follow=False)
+            rename(self.view, self.upper, origin, self.view.spot(dst, dst_dir_fd, follow=False))
+
+    def _new(self, shown: Any, dir_fd: int | None) -> str:
         """The real path for something new; raises if the script sees something there already."""
         spot = self.view.spot(shown, dir_fd, follow=False)
         if spot.passes:
             return spot.path
         if self.view.status(spot.path) is not None:
-            raise _paired(native.trouble(errno.EEXIST, shown), other)
-        try:
-            return self.upper.make_room(spot)
-        except OSError as error:
-            raise _paired(error, other) from None
+            raise native.trouble(errno.EEXIST, shown)
+        return self.upper.make_room(spot)
 
     def rmdir(self, path: Any, *, dir_fd: int | None = None) -> None:
         """os.rmdir"""
@@ -103,11 +108,6 @@ class Changing:
             native.call(removal, spot.upper, spot.shown)
         self.view.hide(spot.path)
         self.view.forget_links()
-
-    def rename(self, src: Any, dst: Any, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None) -> None:
-        """os.rename and os.replace"""
-        origin = self.view.spot(src, src_dir_fd, follow=False)
-        rename(self.view, self.upper, origin, self.view.spot(dst, dst_dir_fd, follow=False))
 
     def _attribute(self, name: str) -> Any:
         function = native.OS[name]
@@ -158,16 +158,11 @@ def _is_special(found: os.stat_result) -> bool:
     return not (modes.S_ISREG(found.st_mode) or modes.S_ISDIR(found.st_mode) or modes.S_ISLNK(found.st_mode))
 
 
-def _both(function: Any, real: str, new: str, src: Any, dst: Any) -> None:
+@contextmanager
+def _naming(src: Any, dst: Any) -> Iterator[None]:
+    """An error of a function with two paths names both."""
     try:
-        function(real, new)
+        yield
     except OSError as error:
         error.filename, error.filename2 = src, dst
         raise
-
-
-def _paired(error: OSError, other: Any) -> OSError:
-    """The error of a function with two paths, which names both."""
-    if other is not None:
-        error.filename, error.filename2 = other, error.filename
-    return error

@@ -42,11 +42,9 @@ def call(function: Any, real: Any, shown: Any, /, *rest: Any, **options: Any) ->
         raise
 
 
-def trouble(code: int, shown: Any, other: Any = None) -> OSError:
+def trouble(code: int, shown: Any) -> OSError:
     """The error that the operating system would have raised."""
-    if other is None:
-        return OSError(code, os.strerror(code), shown)
-    return OSError(code, os.strerror(code), shown, None, other)
+    return OSError(code, os.strerror(code), shown)
 
 
 def copy_bytes(source: str, target: str) -> None:

@@ -97,8 +97,9 @@ class Opening:
         """Say, once, that the script is about to read what was there before it."""
         if self.on_read is None or path in self._told or self.view.passes(path):
             return
-        found = native.status(real)
-        if (real == path or path in self._inherited) and found is not None and modes.S_ISREG(found.st_mode):
+        is_original = real == path or (path in self._inherited and not self.view.is_hidden(path))
+        found = native.status(real) if is_original else None
+        if found is not None and modes.S_ISREG(found.st_mode):
             self._told.add(path)
             self.on_read(path)
 

@@ -20,11 +20,9 @@ class Upper:
 
     def make_room(self, spot: Spot) -> str:
         """The overlay path of something new, its folder there; raises as the system does if the folder is not."""
-        parent = spot.path.rpartition("/")[0] or "/"
-        found = self.view.status(parent)
-        if found is None or not modes.S_ISDIR(found.st_mode):
+        if not self.view.has_folder(spot.path):
             raise self.view.absent(spot.path, spot.shown)
-        self._folder(parent)
+        self._folder(spot.path.rpartition("/")[0] or "/")
         return spot.upper
 
     def _folder(self, path: str) -> None:

@@ -139,14 +139,14 @@ class View:
             return upper
         return None if self.hidden and self.is_hidden(path) else path
 
-    def absent(self, path: str, shown: Any, other: Any = None) -> OSError:
+    def absent(self, path: str, shown: Any) -> OSError:
         """The error for a path with nothing at it: it matters to the system whether a file stands in its way."""
         found = None
         while found is None and path:
             path = path.rpartition("/")[0]
             found = self.status(path or "/")
         is_blocked = found is not None and not modes.S_ISDIR(found.st_mode)
-        return native.trouble(errno.ENOTDIR if is_blocked else errno.ENOENT, shown, other)
+        return native.trouble(errno.ENOTDIR if is_blocked else errno.ENOENT, shown)
 
     def is_hidden(self, path: str) -> bool:
         """True if the real file at the path is deleted in the script's eyes."""
@@ -175,6 +175,11 @@ class View:
         """What the script finds at the path itself; None if nothing."""
         real = self.locate(path)
         return None if real is None else native.status(real)
+
+    def has_folder(self, path: str) -> bool:
+        """True if the script sees the folder that the path is in."""
+        found = self.status(path.rpartition("/")[0] or "/")
+        return found is not None and modes.S_ISDIR(found.st_mode)
 
     def hide(self, path: str) -> None:
         """Delete the real file at the path in the script's eyes."""

@@ -21,6 +21,8 @@ _CODE = (
     types.ClassMethodDescriptorType,
 )
 
+_WRAPPERS = (staticmethod, classmethod)
+
 
 def state_of(cls: type) -> dict[str, Any]:
     """The attributes of a class that may be state: no dunder, no descriptor; functions for their defaults and cells."""
@@ -30,7 +32,7 @@ def state_of(cls: type) -> dict[str, Any]:
     for name, value in list(cls.__dict__.items()):
         if name.startswith(("__", "_abc_")) or isinstance(value, _CODE):
             continue
-        found[name] = value.__func__ if isinstance(value, staticmethod | classmethod) else value
+        found[name] = value.__func__ if isinstance(value, _WRAPPERS) else value
     return found
 
 
@@ -71,7 +73,7 @@ class ClassHandler(Handler):
         present = state_of(obj)
         for name, slot in node.attrs.items():
             value = load(slot)
-            if present.get(name, MISSING) is not value:
+            if present.get(name, MISSING) is not value and not isinstance(obj.__dict__.get(name), _WRAPPERS):
                 type.__setattr__(obj, name, value)
         for name in present.keys() - node.attrs.keys():
             type.__delattr__(obj, name)

@@ -9,6 +9,7 @@ from typing import Any
 from flor.state import attributes
 from flor.state.handler import MISSING, Handler, Load, Walk
 from flor.state.handlers.tuples import same
+from flor.state.inert import by_prefix
 from flor.state.names import is_named, lookup, name_of, type_name
 from flor.state.snapshot import Node, Slot
 
@@ -23,7 +24,8 @@ class FunctionHandler(Handler):
     def save(self, obj: Any, walk: Walk) -> Node:
         """The name; cells, defaults and attributes where they may be state."""
         node = Node(self.kind, type_name(obj), {"name": name_of(obj), "named": is_named(obj)})
-        if not node.meta["named"] or walk.project(str(obj.__module__)):
+        module = str(obj.__module__)
+        if walk.project(module) or not (node.meta["named"] or by_prefix(module)):
             node.items = [walk.slot(cell) for cell in obj.__closure__ or ()]
             node.attrs = {name: walk.slot(value) for name, value in _parts(obj).items()}
         return node

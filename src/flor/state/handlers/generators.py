@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from queue import SimpleQueue
 from typing import Any
 
-from flor.state.handler import Handler, Refused, Walk
+from flor.state.handler import MISSING, Handler, Load, Refused, Walk
 from flor.state.inert import shared_reason
+from flor.state.names import type_name
 from flor.state.snapshot import Node
 
 
@@ -17,6 +19,22 @@ class GeneratorHandler(Handler):
     def save(self, obj: Any, walk: Walk) -> Node:
         """Always refused."""
         raise Refused(f"the {type(obj).__name__} {obj.__qualname__} is suspended code, whose state cannot be saved")
+
+
+class SimpleQueueHandler(Handler):
+    """queue.SimpleQueue: an empty one is like any other, what is in a full one cannot be looked at."""
+
+    kind = "simple-queue"
+
+    def save(self, obj: Any, walk: Walk) -> Node:
+        """Refused unless it is empty."""
+        if not obj.empty():
+            raise Refused("what waits in a SimpleQueue cannot be looked at without taking it")
+        return Node(self.kind, type_name(obj))
+
+    def make(self, node: Node, live: Any, load: Load) -> Any:
+        """The live queue if it is empty too."""
+        return live if live is not MISSING and live.empty() else SimpleQueue()
 
 
 class SharedHandler(Handler):

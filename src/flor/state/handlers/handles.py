@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from flor.state.handler import MISSING, Handler, Load, Walk
+from flor.state import attributes, outside
+from flor.state.handler import MISSING, Handler, Load, Refused, Walk
 from flor.state.inert import inert_reason
 from flor.state.names import type_name
-from flor.state.snapshot import Node
+from flor.state.snapshot import Node, Slot
+from flor.state.stored import stored_names
 
 _FRESH = {
     "_thread:lock": threading.Lock,
@@ -20,20 +23,42 @@ _FRESH = {
 
 
 class InertHandler(Handler):
-    """Files, writers, bars, loggers, locks, threads, descriptors."""
+    """Files, writers, bars, loggers, locks, threads, descriptors.
+
+    A class of the project that is derived from one is a handle too; what its own methods set is state.
+    """
 
     kind = "inert"
+    claims = False
 
     def save(self, obj: Any, walk: Walk) -> Node:
-        """Only what it is; for a logger also its name."""
-        meta = {"what": inert_reason(type(obj), walk.project)}
+        """What it is, and the few facts of it that are state: a logger's name, a condition's lock, a bar's count."""
+        busy = outside.busy(obj, walk.project)
+        if busy:
+            raise Refused(f"{busy}, whose state cannot be saved")
+        what = inert_reason(type(obj), walk.project)
+        meta: dict[str, Any] = {"what": what, **outside.facts(obj, what)}
         if isinstance(obj, logging.Logger):
             meta["logger"] = str(obj.name)
-        return Node(self.kind, type_name(obj), meta)
+        node = Node(self.kind, type_name(obj), meta)
+        if type(obj) is threading.Condition:
+            node.items = [walk.slot(obj._lock)]  # type: ignore[attr-defined]
+        own = stored_names(type(obj), walk.project)
+        if own:
+            node.attrs = {name: walk.slot(value) for name, value in attributes.read(obj).items() if name in own}
+        return node
 
     def accepts(self, node: Node, live: Any) -> bool:
-        """Any handle at the same place will do: it is not ours to judge."""
-        return True
+        """Any handle at the same place will do, unless it has state that must go into one of its class."""
+        return not node.attrs or super().accepts(node, live)
+
+    def pairs(self, node: Node, live: Any) -> Iterator[tuple[Slot, Any]]:
+        """What the project's own methods set."""
+        return attributes.pairs(node.attrs, live) if node.attrs else iter(())
+
+    def needs(self, node: Node) -> Iterable[Slot]:
+        """A condition's lock."""
+        return node.items
 
     def lacking(self, node: Node) -> str:
         """Only locks and loggers can be had anew."""
@@ -47,7 +72,14 @@ class InertHandler(Handler):
             return live
         if "logger" in node.meta:
             return logging.getLogger(node.meta["logger"])
-        return _FRESH[node.cls]()
+        return _FRESH[node.cls](*map(load, node.items))
+
+    def fill(self, node: Node, obj: Any, load: Load) -> None:
+        """What the project's own methods set, a bar's count and the place in a file; nothing else of it."""
+        outside.put(obj, node.meta)
+        own = attributes.namespace(obj) if node.attrs else None
+        if own is not None:
+            own.update((name, load(slot)) for name, slot in node.attrs.items())
 
 
 class RefusedHandler(Handler):

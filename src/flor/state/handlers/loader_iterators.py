@@ -42,6 +42,10 @@ class LoaderIteratorHandler(Handler):
         if birth is not None:
             yield node.items[0], birth.loader()
 
+    def is_late(self, node: Node) -> bool:
+        """Its loader must be in place."""
+        return True
+
     def needs(self, node: Node) -> Iterable[Slot]:
         """Nothing: it is made when all else is in place."""
         return ()

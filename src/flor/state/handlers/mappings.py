@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from flor.state import attributes
@@ -13,6 +13,7 @@ from flor.state.names import type_name
 from flor.state.snapshot import ATOMS, Node, Ref, Slot
 
 FACTORY = "default_factory"
+PLAIN = ATOMS | {bytes}
 
 
 def _native(obj: Any) -> Any:
@@ -46,22 +47,31 @@ class DictHandler(Handler):
             attrs[FACTORY] = walk.slot(vars(defaultdict)[FACTORY].__get__(obj))
 
     def pairs(self, node: Node, live: Any) -> Iterator[tuple[Slot, Any]]:
-        """By key where the key is plain; keys that are objects are paired in order, with their values."""
-        present = list(_native(live).items(live))
-        plain = {(type(key), key): value for key, value in present if type(key) in ATOMS}
-        others = iter([(key, value) for key, value in present if type(key) not in ATOMS])
+        """By key where the key is plain; then attributes."""
+        plain = {(type(key), key): value for key, value in list(_native(live).items(live)) if type(key) in PLAIN}
         for key, value in zip(node.items[::2], node.items[1::2], strict=True):
-            if type(key) is Ref:
-                live_key, live_value = next(others, (MISSING, MISSING))
-                if live_key is not MISSING:
-                    yield key, live_key
-                    yield value, live_value
-            elif (type(key), key) in plain:
+            if type(key) is not Ref and (type(key), key) in plain:
                 yield value, plain[(type(key), key)]
         if node.attrs:
             yield from attributes.pairs(node.attrs, live)
             if FACTORY in node.attrs and isinstance(live, defaultdict):
                 yield node.attrs[FACTORY], live.default_factory
+
+    def guesses_needed(self, node: Node) -> bool:
+        """Keys that are objects are found under other names first, as an optimizer's parameters are."""
+        return any(type(key) is Ref for key in node.items[::2])
+
+    def guesses(self, node: Node, live: Any, known: Callable[[Slot], Any]) -> Iterator[tuple[Slot, Any]]:
+        """The value of a key that is known; keys that are not, in order."""
+        present = {id(k): (k, v) for k, v in list(_native(live).items(live)) if type(k) not in PLAIN}
+        saved = [(k, v) for k, v in zip(node.items[::2], node.items[1::2], strict=True) if type(k) is Ref]
+        for key, value in saved:
+            if id(known(key)) in present:
+                yield value, present.pop(id(known(key)))[1]
+        unknown = [(key, value) for key, value in saved if known(key) is MISSING]
+        for (key, value), (live_key, live_value) in zip(unknown, present.values(), strict=False):
+            yield key, live_key
+            yield value, live_value
 
     def make(self, node: Node, live: Any, load: Load) -> Any:
         """The live dict or an empty one."""

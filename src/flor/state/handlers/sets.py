@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from flor.state import attributes
@@ -11,7 +11,7 @@ from flor.state.handler import MISSING, Handler, Load, Walk
 from flor.state.handlers.shells import attribute_slots, attribute_values, new_shell
 from flor.state.handlers.tuples import same
 from flor.state.names import type_name
-from flor.state.snapshot import ATOMS, Node, Slot
+from flor.state.snapshot import ATOMS, Node, Ref, Slot
 
 
 def canonical(elements: Iterable[Any]) -> list[Any]:
@@ -52,10 +52,20 @@ class SetHandler(Handler):
         return node
 
     def pairs(self, node: Node, live: Any) -> Iterator[tuple[Slot, Any]]:
-        """By canonical order."""
-        yield from zip(node.items, canonical(self.native.__iter__(live)), strict=False)  # type: ignore[attr-defined]
-        if node.attrs:
-            yield from attributes.pairs(node.attrs, live)
+        """Attributes only: elements have no place."""
+        return attributes.pairs(node.attrs, live) if node.attrs else iter(())
+
+    def guesses_needed(self, node: Node) -> bool:
+        """Elements that are objects are found under other names first."""
+        return any(type(element) is Ref for element in node.items)
+
+    def guesses(self, node: Node, live: Any, known: Callable[[Slot], Any]) -> Iterator[tuple[Slot, Any]]:
+        """Elements that are not known, in canonical order."""
+        saved = [slot for slot in node.items if type(slot) is Ref]
+        taken = {id(known(slot)) for slot in saved}
+        left = [element for element in self.native.__iter__(live) if id(element) not in taken]  # type: ignore[attr-defined]
+        unknown = [slot for slot in saved if known(slot) is MISSING]
+        yield from zip(unknown, canonical(e for e in left if type(e) not in ATOMS), strict=False)
 
     def make(self, node: Node, live: Any, load: Load) -> Any:
         """The live set or an empty one."""
@@ -93,6 +103,10 @@ class FrozenSetHandler(SetHandler):
 
     kind = "frozenset"
     native = frozenset
+
+    def is_late(self, node: Node) -> bool:
+        """Elements that are objects may compute their hash from their attributes."""
+        return any(type(element) is Ref for element in node.items)
 
     def needs(self, node: Node) -> Iterable[Slot]:
         """All elements."""
