@@ -25,6 +25,7 @@ from flor.launch.written import WrittenFiles
 from flor.model.records import Ended, Facts, Note, Source
 from flor.runtime import current
 from flor.runtime.capturing import Capturer
+from flor.runtime.guarding import Guarded
 from flor.runtime.recording import Recorder
 from flor.runtime.session import Session
 from flor.runtime.streams import plain
@@ -118,7 +119,7 @@ class Recording:
         self.written = WrittenFiles(self.journal.append)
         self.files = FileWatch(self.written.on_write, ignore=[self.run.path.parent.parent])
         self.recorder = Recorder(self.journal.append, active, self.writer, self.request.tolerance, self.written.facts)
-        self.session = Session(self.journal.intern, self.recorder)
+        self.session = Session(self.journal.intern, Guarded(self.recorder, self._failed))
         self.recorder.session = self.session
 
     def run_script(self) -> None:
@@ -178,6 +179,7 @@ class Recording:
             "seconds": wall,
             "cpu_seconds": usage.ru_utime + usage.ru_stime,
             "records": self.logbook.records,
+            "lost": self.logbook.lost,
             "packages": facts.packages_loaded(),
             "devices": facts.devices(sys.modules.get("torch")),
             "loops": {
@@ -226,6 +228,10 @@ class Recording:
 
     def _trouble(self, text: str) -> None:
         self._note("trouble", text=text)
+
+    def _failed(self, error: Exception) -> None:
+        """A failure of ours at a loop: training goes on, and the run says so."""
+        self._trouble(f"at a loop: {type(error).__name__}: {error}")
 
     def _disk_failed(self, error: OSError) -> None:
         self.say(f"the run can no longer be kept: {error}; training goes on [disk-failed]")

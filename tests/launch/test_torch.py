@@ -78,15 +78,6 @@ SCRIPTED = """
         for i in items:
             total += max(i, 1)
         return total
-    torch.manual_seed(0)
-    net = Net()
-    x = torch.ones(1, 2)
-    for how in (torch.jit.script(net), torch.jit.trace(net, x), torch.fx.symbolic_trace(net)):
-        print(how(x), hasattr(how, "graph"))
-    print(f(x, 4), torch.jit.script(g)([1, 2]), torch.fx.symbolic_trace(net).code, torch.jit.script(net).code)
-    print(torch.export.export(net, (x,)).graph_module.code)
-    torch.save(net, "net.pt")
-    print(torch.load("net.pt", weights_only=False)(x), torch.func.vmap(lambda v: v * 2)(x))
     from torch.utils.data import DataLoader, Dataset
     class Data(Dataset):
         def __len__(self): return 6
@@ -99,6 +90,15 @@ SCRIPTED = """
             for k in range(2):
                 raise KeyError(f"sample {i}")
     if __name__ == "__main__":
+        torch.manual_seed(0)
+        net = Net()
+        x = torch.ones(1, 2)
+        for how in (torch.jit.script(net), torch.jit.trace(net, x), torch.fx.symbolic_trace(net)):
+            print(how(x), hasattr(how, "graph"))
+        print(f(x, 4), torch.jit.script(g)([1, 2]), torch.fx.symbolic_trace(net).code, torch.jit.script(net).code)
+        print(torch.export.export(net, (x,)).graph_module.code)
+        torch.save(net, "net.pt")
+        print(torch.load("net.pt", weights_only=False)(x), torch.func.vmap(lambda v: v * 2)(x))
         for context in (None, "fork", "spawn"):
             torch.manual_seed(1)
             loader = DataLoader(Data(), 2, shuffle=True, num_workers=2 if context else 0, multiprocessing_context=context)

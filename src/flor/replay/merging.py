@@ -33,6 +33,7 @@ class Divergence:
     recorded: str
     replayed: str
     state: str = ""
+    by_probe: bool = False
 
     def __str__(self) -> str:
         parts = [f"recorded {self.recorded}, replayed {self.replayed}" if self.recorded or self.replayed else ""]
@@ -82,7 +83,7 @@ class Merger:
                     self.findings.divergences.append(Divergence((), "", "", "", text))
                 elif event.kind == "disturbed":
                     text = f"the probe changes the training: {event.values['differences'][0]}"
-                    self.findings.divergences.append(Divergence((), event.values["probe"], "", "", text))
+                    self.findings.divergences.append(Divergence((), event.values["probe"], "", "", text, True))
                 elif event.kind == "ended early":
                     self._diverge((), "", f"{event.values['stop']} iterations", f"{event.values['at']} iterations")
             elif isinstance(event, LogRecord) and collecting:

@@ -113,7 +113,9 @@ def make_plan(
         reasons.append("a probe carries values from one iteration to the next: one worker, from the beginning")
         segments = [Segment(0, stop if epochs or main.seconds is None else None, None)]
     else:
-        segments = _segments(main, history, start, stop, workers, open_end=stop >= main.iterations and main.seconds is not None)
+        segments = _segments(
+            main, history, start, stop, workers, open_end=stop >= main.iterations and main.seconds is not None
+        )
     estimate = STARTUP + max((main.cost(s.resume or 0, s.stop or stop) for s in segments), default=0.0)
     return Plan(
         main.execution, main.iterations, tuple(segments), reach.loops, reach.anywhere, False, estimate, tuple(reasons)

@@ -45,6 +45,8 @@ def verdict_text(replay: Replay, result: Result) -> str:
         return f"flor: diverged at {where}, {first.statement}: {first} [diverged]"
     values = f"{findings.identical:,} recorded values identical, {findings.checkpoints:,} checkpoints identical"
     work = f"{result.executed} blocks executed, {result.skipped} skipped, {result.seconds:.1f} s"
+    if result.notes:
+        work += "; executed from the beginning, since checkpoints did not suffice: " + result.notes[0]
     if not result.plan.segments:
         return "flor: exact: no log statement was added, so nothing was run"
     return f"flor: exact: {values} ({work})"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import sys
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
@@ -27,6 +29,7 @@ from flor.query.runs import Run
 from flor.replay.history import History
 from flor.replay.orders import read_order
 from flor.runtime.capturing import Capturer
+from flor.runtime.guarding import Guarded
 from flor.runtime.probing import ProbeStatements
 from flor.runtime.replaying import Replayer
 from flor.runtime.restoring import Checkpoints, Restorer
@@ -35,6 +38,7 @@ from flor.store.journal import JournalWriter
 from flor.store.layout import Layout
 from flor.store.run import open_run
 
+FAILED = 71  # exit code: a failure of flor itself
 REFUSED = 70  # exit code: a checkpoint could not be put in place; the journal says which
 
 
@@ -69,10 +73,10 @@ class Worker:
             self.stage.scopes, checkpoints, Volatile(order.sources, order.new_names), self.rewinder.restore
         )
         self.replayer = Replayer(
-            order.plan, order.segment, checkpoints, restorer, capturer, self.journal.append, self.stop,
+            order.plan, order.segment, checkpoints, restorer, capturer, self.journal.append, self.stop, self._failed,
             frozenset(order.never_skip),
         )  # fmt: skip
-        self.session = Session(self.journal.intern, self.replayer, in_chunks=False)
+        self.session = Session(self.journal.intern, Guarded(self.replayer, self._failed), in_chunks=False)
         self.replayer.session = self.session
 
     def work(self) -> NoReturn:
@@ -84,9 +88,6 @@ class Worker:
         self.stage.enter(self.session, self.journal, statements)
         try:
             script.run(self.target, self.compiler)
-        except RestoreMismatch as error:
-            self.journal.append(Note("refused", {"key": error.where, "error": str(error)}))
-            self._end("refused", REFUSED)
         except SystemExit as error:
             self._end("exited", 0, code=error.code if isinstance(error.code, int | None) else 1)
         except BaseException as error:
@@ -102,13 +103,26 @@ class Worker:
         self._end("stopped", 0)
 
     def _end(self, status: str, exit_code: int, **facts: Any) -> NoReturn:
-        """Seal and leave without running what the script would do at its end."""
+        """Seal and leave; a script that came to its end runs what it registered for that."""
+        if status in ("finished", "exited", "raised"):
+            with suppress(BaseException):
+                atexit._run_exitfuncs()
         counts = vars(self.replayer.counts)
         escapes = [str(escape) for escape in self.overlay.escapes]
-        self.journal.seal(Ended({"status": status, **counts, "escapes": escapes, **facts}))
+        lost = self.stage.logbook.lost
+        self.journal.seal(Ended({"status": status, **counts, "escapes": escapes, "lost": lost, **facts}))
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(exit_code)
+
+    def _failed(self, error: Exception) -> NoReturn:
+        """A checkpoint that does not fit, or a failure of ours: the script must not go on from here."""
+        if isinstance(error, RestoreMismatch):
+            self.journal.append(Note("refused", {"key": error.where, "error": str(error)}))
+            self._end("refused", REFUSED)
+        self.journal.append(Note("trouble", {"text": "".join(traceback.format_exception(error))}))
+        traceback.print_exception(error)
+        self._end("failed", FAILED)
 
     def _target(self) -> Target:
         arguments = self.order.argv[1:]

@@ -42,6 +42,8 @@ class Logbook:
         self.encode = encode
         self.names: dict[str, int] = {}
         self.records = 0
+        self.lost = 0  # pieces that could not be kept; a replay that lost any is not exact
+        self.stand_ins: list[CodeType] = []  # functions of ours that stand in for a library's
         self._log = sink.log
         self._stack = session.stack
         self._statement = statements.of

@@ -11,7 +11,7 @@ from typing import Any
 from flor.model.records import Channel
 from flor.runtime.imports import ImportWatch
 from flor.runtime.logbook import Logbook
-from flor.runtime.tracing import hide_from_compiler
+from flor.runtime.tracing import codes_of, hide_from_compiler
 
 Values = Iterator[tuple[str, Any]]
 """Names and values of one call."""
@@ -32,7 +32,7 @@ class LoggerWatch:
         self.imports.when("tensorboardX.writer", self._tensorboard)
         self.imports.when("wandb.sdk.wandb_run", self._wandb)
         self.imports.when("mlflow", self._mlflow)
-        self.imports.when("torch", lambda torch: hide_from_compiler(torch, self.logbook.stand_ins))
+        self.imports.when("torch", self._torch)
 
     def remove(self) -> None:
         """Unwrap."""
@@ -51,7 +51,7 @@ class LoggerWatch:
                 try:
                     _keep_record(logbook, record if passed is True else passed, sys._getframe(1))
                 except Exception:  # a record that can't be read is for its handlers to judge
-                    pass
+                    logbook.lost += 1
             return passed
 
         owner.filter = filter
@@ -78,6 +78,10 @@ class LoggerWatch:
         for name in ("log_text", "log_dict"):
             self._wrap(module, name, Channel.MLFLOW, lambda value, path, *_, **__: iter([(path, value)]))
 
+    def _torch(self, module: ModuleType) -> None:
+        """Where a compiled function goes on uncompiled, torch would compile what it calls: ours too."""
+        hide_from_compiler(module, [*self.logbook.stand_ins, *codes_of(type(self.logbook.session))])
+
     def _hide(self, code: CodeType) -> None:
         """Keep torch.compile, if it is there already, from compiling what stands in for a logger's method."""
         self.logbook.stand_ins.append(code)
@@ -97,7 +101,7 @@ class LoggerWatch:
             try:
                 _keep(logbook, channel, values(*args, **kwargs), sys._getframe(1))
             except Exception:  # a call that we do not understand is the library's to judge
-                pass
+                logbook.lost += 1
             return real(*args, **kwargs)
 
         setattr(owner, name, kept)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from types import FrameType
+from types import FrameType, GeneratorType
 from typing import Any, NoReturn
 
+from flor.errors import RestoreMismatch
 from flor.model.checkpoints import Key
 from flor.model.plan import Plan, Segment
 from flor.model.positions import Execution, Position
@@ -41,6 +42,7 @@ class Replayer:
     capturer: Capturer
     note: Callable[[Note], None]
     stop: Callable[[], NoReturn]
+    refuse: Callable[[Exception], NoReturn]
     never_skip: frozenset[str]
     counts: Counts = field(default_factory=Counts)
     collecting: bool = False
@@ -124,7 +126,16 @@ class Replayer:
             return None
         frame.key = JUMP
         frame.seen = resume
-        return lambda iterable: self.session.usual(frame, iterable, drop=resume)
+        return lambda iterable: self._from(frame, iterable, resume)
+
+    def _from(self, frame: LoopFrame, iterable: Iterable[Any], resume: int) -> Iterator[Any]:
+        """The items from the resume point on; a generator's own state is not in a checkpoint, so it is not jumped."""
+        if isinstance(iterable, GeneratorType):
+            key = Key(self._execution(frame), resume)
+            self.refuse(
+                RestoreMismatch("The main loop runs over a generator, whose state can't be restored.", where=str(key))
+            )
+        return self.session.usual(frame, iterable, drop=resume)
 
     def _skippable(self, execution: Execution) -> bool:
         """True if the end state is there and nobody needs what happens inside."""

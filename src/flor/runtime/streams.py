@@ -37,7 +37,7 @@ class StreamWatch:
         self.watched.append(stream)
 
     def _writer(self, channel: Channel, write: Callable[[str], int]) -> Callable[[str], int]:
-        keep, frame_at = self.logbook.text, sys._getframe
+        book, keep, frame_at = self.logbook, self.logbook.text, sys._getframe
 
         def watched(text: str, /) -> int:
             written = write(text)
@@ -45,7 +45,7 @@ class StreamWatch:
                 try:
                     keep(channel, text, frame_at(1))
                 except Exception:  # never harm training
-                    pass
+                    book.lost += 1
             return written
 
         watched.__name__ = watched.__qualname__ = "write"

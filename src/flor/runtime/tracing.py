@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import CodeType, ModuleType
 
 
@@ -21,6 +21,15 @@ def is_tracing() -> bool:
         )
     except AttributeError:  # it is only half imported, or another version: then it has no such tracer
         return False
+
+
+def codes_of(owner: type) -> Iterator[CodeType]:
+    """The code of each function of a class, and of the functions that are made in it."""
+    for function in vars(owner).values():
+        code = getattr(function, "__code__", None)
+        if code is not None:
+            yield code
+            yield from (part for part in code.co_consts if isinstance(part, CodeType))
 
 
 def hide_from_compiler(torch: ModuleType, codes: Iterable[CodeType]) -> None:
