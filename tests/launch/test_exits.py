@@ -1,5 +1,7 @@
 """A script ends under `flor record` as under `python`: exit codes, signals, hooks, and the order of what runs last."""
 
+# ruff: noqa: E501 (a small script is best on one line)
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Debuggers, pickles, sources and tests find under `flor record` what they find under `python`."""
 
+# ruff: noqa: E501 (a small script is best on one line)
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -176,6 +178,38 @@ ROWS = [
         """),
     Row("import main", "import sys\nx = 1\nimport friend\nprint(friend.got)", files={"friend.py": "import __main__\ngot = __main__.x\nfor i in [1]:\n    print(__main__.__file__)"}),
     Row("imported again", "if __name__ == '__main__':\n    import script\n    print(script.x, script.__name__)\nfor i in [1]:\n    x = abs(i)\n    print(__name__)"),
+    Row("code of functions", """
+        import inspect
+        def f(a, b=1):
+            "doc"
+            for i in range(a):
+                b += i
+            return b
+        c = f.__code__
+        print(c.co_varnames, c.co_argcount, c.co_firstlineno, c.co_name, c.co_qualname, c.co_filename == __file__, f.__doc__, inspect.signature(f))
+        def docless():
+            for i in [1]: print(i)
+        print(docless.__doc__, (lambda: 1).__doc__, c.co_consts[0])
+        """),
+    Row("what names are seen", """
+        import sys
+        x = 1
+        def f():
+            y = 2
+            for i in range(1):
+                print(sorted(locals()), sorted(vars()), dir())
+            while y:
+                y -= 1
+                print(sorted(locals()))
+        f()
+        for i in [1]:
+            print(sorted(n for n in globals() if not n.startswith("_")), sorted(n for n in dir() if not n.startswith("_")))
+        class A:
+            for j in [1]: print(sorted(locals()))
+        import friend
+        print(sorted(n for n in vars(friend) if not n.startswith("_")))
+        print({n: v for n, v in list(globals().items()) if isinstance(v, int)})
+        """, files={"friend.py": "a = 1\nfor b in [1]:\n    print(b, __name__)"}, table="`locals()`, `globals()`, `dir()`"),
     Row("memory", """
         import gc, sys, weakref
         class A: pass

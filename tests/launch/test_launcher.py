@@ -1,5 +1,7 @@
 """Under `flor record` a script is started as under `python`: arguments, paths, names, environment."""
 
+# ruff: noqa: E501 (a small script is best on one line)
+
 from __future__ import annotations
 
 import io

@@ -1,5 +1,7 @@
 """Children and threads of a script live under `flor record` as under `python`."""
 
+# ruff: noqa: E501 (a small script is best on one line)
+
 from __future__ import annotations
 
 from pathlib import Path

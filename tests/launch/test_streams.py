@@ -1,5 +1,7 @@
 """What a script prints, logs and warns reaches its reader under `flor record` as under `python`."""
 
+# ruff: noqa: E501 (a small script is best on one line)
+
 from __future__ import annotations
 
 import os

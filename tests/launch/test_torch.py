@@ -1,5 +1,7 @@
 """torch does under `flor record` what it does under `python`: compiled, scripted, traced, loaded in parallel."""
 
+# ruff: noqa: E501 (a small script is best on one line)
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,7 @@
 """A traceback under `flor record` has the user's lines and carets, and no frame of flor."""
 
+# ruff: noqa: E501 (a small script is best on one line)
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 
 sys.path.append(str(Path(__file__).parent))
 
-from flor_scene import Scene, open_scene  # noqa: E402
+from flor_scene import Scene, open_scene
 
 
 @pytest.fixture

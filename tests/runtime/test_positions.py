@@ -8,7 +8,6 @@ import pytest
 from flor_scene import Scene
 
 
-
 def test_outside_of_loops_a_position_is_empty(scene: Scene) -> None:
     assert scene.play("here(1)") == [(1, ())]
 
@@ -27,7 +26,9 @@ def test_any_iterable_counts_alike(scene: Scene, items: str) -> None:
     assert [position[0][2] for _, position in scene.places] == [0, 1, 2]
 
 
-@pytest.mark.parametrize("items", ["enumerate([5, 6])", "enumerate(range(2), 10)", "enumerate('ab')", "zip('ab', 'cd')"])
+@pytest.mark.parametrize(
+    "items", ["enumerate([5, 6])", "enumerate(range(2), 10)", "enumerate('ab')", "zip('ab', 'cd')"]
+)
 def test_pairs_count_alike(scene: Scene, items: str) -> None:
     scene.play(f"for i, x in {items}:\n    here(5)")
     assert [position[0][2] for _, position in scene.places] == [0, 1]
@@ -162,5 +163,14 @@ def test_an_else_is_after_the_loop(scene: Scene) -> None:
 
 
 def test_a_log_finds_its_statement(scene: Scene) -> None:
-    scene.play("def f():\n    here(1)\n    flor.log('x', 2)\nclass A:\n    def m(self):\n        flor.log('x', 3)\nf()\nA().m()")
-    assert [kept.statement for kept in scene.sink.kept] == ["s.py:2:f", "s.py:3:f", "s.py:6:A.m"]
+    scene.play("""
+        def f():
+            here(1)
+            flor.log("x", 2)
+        class A:
+            def m(self):
+                flor.log("x", 3)
+        f()
+        A().m()
+        """)
+    assert [kept.statement for kept in scene.sink.kept] == ["s.py:3:f", "s.py:4:f", "s.py:7:A.m"]

@@ -91,6 +91,14 @@ def test_the_place_in_a_file_that_is_read_is_put_back(trip: Trip, tmp_path: Path
         assert file.readline() == "two\n"
 
 
+def test_what_waits_in_a_buffer_is_on_disk_when_a_checkpoint_is_taken(trip: Trip, tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    with path.open("w") as file:
+        file.write("a line")
+        trip.take({"s": {"file": file}})
+        assert path.read_text() == "a line"
+
+
 def test_a_bar_counts_on(trip: Trip) -> None:
     bar = tqdm(total=9, disable=True)
     bar.n = 4

@@ -55,9 +55,9 @@ class ProjectFinder(MetaPathFinder):
         """The spec of a module of the project; None leaves it to the others."""
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is None or not spec.origin or type(spec.loader) is not SourceFileLoader:
-            return None
+            return spec
         if not self.compiler.project.owns(spec.origin):
-            return None
+            return spec  # found once is enough: Python's own finder need not look again
         loader = ProjectLoader(fullname, spec.origin)
         loader.compiler = self.compiler
         spec.loader = loader

@@ -44,8 +44,9 @@ class Project:
         """True if this file is instrumented."""
         known = self._known.get(path)
         if known is None:
-            real = os.path.realpath(path)
-            known = self._known[path] = not path.startswith("<") and self._owns(real)  # <frozen runpy>, <string>
+            # Most questions are about installed packages: answered by their path alone, without asking the disk.
+            foreign = path.startswith(("<", *foreign_prefixes())) or any(part in path for part in FOREIGN)
+            known = self._known[path] = not foreign and self._owns(os.path.realpath(path))
         return known
 
     def name(self, path: str) -> str:

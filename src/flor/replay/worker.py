@@ -67,7 +67,7 @@ class Worker:
         checkpoints = Checkpoints(
             self.run.folder.packs, self.history.checkpoints, dead, without=frozenset(order.without)
         )
-        capturer = Capturer(self.stage.scopes, DeadNames(self.run.sources), memory=None)
+        capturer = Capturer(self.stage.scopes, DeadNames(self.run.sources))
         self.rewinder = Rewinder(self.overlay, self.journal.append)
         restorer = Restorer(
             self.stage.scopes, checkpoints, Volatile(order.sources, order.new_names), self.rewinder.restore

@@ -55,7 +55,7 @@ class LoggerWatch:
             return passed
 
         owner.filter = filter
-        self._hide(filter.__code__)
+        self._hide(filter)
         self.undo.append(lambda: delattr(owner, "filter"))
 
     def _tensorboard(self, module: ModuleType) -> None:
@@ -82,8 +82,9 @@ class LoggerWatch:
         """Where a compiled function goes on uncompiled, torch would compile what it calls: ours too."""
         hide_from_compiler(module, [*self.logbook.stand_ins, *codes_of(type(self.logbook.session))])
 
-    def _hide(self, code: CodeType) -> None:
+    def _hide(self, function: Any) -> None:
         """Keep torch.compile, if it is there already, from compiling what stands in for a logger's method."""
+        code: CodeType = function.__code__
         self.logbook.stand_ins.append(code)
         torch = sys.modules.get("torch")
         if torch is not None and hasattr(torch, "compiler"):
@@ -105,7 +106,7 @@ class LoggerWatch:
             return real(*args, **kwargs)
 
         setattr(owner, name, kept)
-        self._hide(kept.__code__)
+        self._hide(kept)
         self.undo.append(lambda: setattr(owner, name, real))
 
 

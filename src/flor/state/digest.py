@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import xxhash
 
 from flor.state.paths import path_of
@@ -24,19 +26,21 @@ def digest(snapshot: Snapshot) -> None:
 
 def content_name(data: memoryview | bytes) -> str:
     """The name of some bytes: xxh3-128."""
+    return content_of([memoryview(data)])
+
+
+def content_of(pieces: Iterable[memoryview]) -> str:
+    """The name of bytes that lie in several pieces."""
     hashed = xxhash.xxh3_128()
-    for start in range(0, len(data), STEP):
-        hashed.update(data[start : start + STEP])
+    for piece in pieces:
+        for start in range(0, len(piece), STEP):
+            hashed.update(piece[start : start + STEP])
     return hashed.hexdigest()
 
 
 def _verify(snapshot: Snapshot, blob: Blob) -> None:
     prediction, blob.live = blob.live, None
     assert prediction is not None
-    hashed = xxhash.xxh3_128()
-    for piece in prediction.pieces():
-        for start in range(0, len(piece), STEP):
-            hashed.update(piece[start : start + STEP])
-    if hashed.hexdigest() != prediction.expected:
+    if content_of(prediction.pieces()) != prediction.expected:
         snapshot.failed_prediction = path_of(snapshot, prediction.path_node)
         snapshot.distrusted.append(prediction.key)

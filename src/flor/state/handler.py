@@ -41,6 +41,10 @@ class Load(Protocol):
     def __call__(self, slot: Slot) -> Any:
         """The live object of a slot."""
 
+    def name(self, node: Node) -> str:
+        """The content hash of a node's bulk data."""
+        ...
+
     def data(self, node: Node) -> memoryview | None:
         """A node's bulk data; None if it is known to be in place already."""
 

@@ -32,6 +32,10 @@ class Loading:
         """The saved node of a reference."""
         return self._snapshot.nodes[slot]
 
+    def name(self, node: Node) -> str:
+        """The content hash of a node's bulk data; empty if it has none yet."""
+        return self._snapshot.blobs[node.blob].name if node.blob is not None else ""
+
     def data(self, node: Node) -> memoryview | None:
         """A node's bulk data; None if it is known to be in place already."""
         assert node.blob is not None

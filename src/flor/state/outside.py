@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import io
+import os
+import stat
 import subprocess
 import sys
 import threading
@@ -14,8 +17,10 @@ def facts(obj: Any, what: str) -> dict[str, int]:
     """The numbers that a handle should have again."""
     if what == "progress bar" and type(getattr(obj, "n", None)) is int:
         return {"n": obj.n}
-    if what == "file" and (place := _place(obj)) is not None:
-        return {"place": place}
+    if what == "file":
+        _flush(obj)
+        place = _place(obj)
+        return {} if place is None else {"place": place}
     return {}
 
 
@@ -33,6 +38,15 @@ def _place(file: Any) -> int | None:
         if not file.closed and file.readable() and not file.writable() and file.seekable() and file.fileno() > 2:
             return int(file.tell())
     return None
+
+
+def _flush(file: Any) -> None:
+    """Let a file on disk hold what was written to it: what waits in a buffer would be in no checkpoint."""
+    with contextlib.suppress(Exception):
+        inner = file.buffer if type(file) is io.TextIOWrapper else file
+        plain = type(inner) in (io.BufferedWriter, io.BufferedRandom) and type(inner.raw) is io.FileIO
+        if plain and stat.S_ISREG(os.fstat(file.fileno()).st_mode):  # a pipe might block
+            file.flush()
 
 
 def busy(obj: Any, project: Callable[[str], bool]) -> str:

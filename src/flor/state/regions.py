@@ -98,7 +98,7 @@ def pieces(region: Region, intervals: list[Interval]) -> Iterator[memoryview]:
 
 
 def write(region: Region, intervals: list[Interval], data: memoryview) -> None:
-    """Put saved bytes back where they were; memory that holds them already is not touched."""
+    """Put saved bytes back where they were."""
     start = 0
     for low, high in intervals:
         part = data[start : start + high - low]
@@ -110,9 +110,7 @@ def write(region: Region, intervals: list[Interval], data: memoryview) -> None:
 
 
 def _write_here(address: int, part: memoryview) -> None:
-    target = view(address, len(part))
-    if target != part:
-        target[:] = part
+    view(address, len(part))[:] = part
 
 
 def _write_there(region: Region, low: int, high: int, part: memoryview) -> None:

@@ -1,0 +1,1 @@
+"""The part of six that the super-resolution example imports."""
