@@ -163,16 +163,20 @@ def runs(store: Path, as_json: bool) -> None:
 def show(run: str | None, loops: bool, instrumented: str | None, store: Path, as_json: bool) -> None:
     """Show one run: what was executed, for how long, how it ended."""
     from flor.query import text
+    from flor.query.loops import loop_reports, loops_text
     from flor.query.runs import run as one
 
     if instrumented is not None:
         click.echo(text.instrumented(Path(instrumented)))
         return
     found = one(run, store)
-    if as_json:
+    if loops and as_json:
+        for report in loop_reports(found):
+            click.echo(json.dumps(report.as_json()))
+    elif as_json:
         click.echo(json.dumps(text.run_json(found)))
     else:
-        click.echo(text.loops_text(found) if loops else text.run_text(found))
+        click.echo(loops_text(found) if loops else text.run_text(found))
 
 
 @main.command()
@@ -275,7 +279,6 @@ def parse_epochs(text: str | None) -> tuple[int | None, int | None] | None:
 def replay(everything: bool, only_plan: bool, yes: bool, as_json: bool, **wish: Any) -> None:
     """Get the values of log statements that were added after the run, for the run that is over."""
     from flor.replay.report import plan_text, result_json, verdict_text
-    from flor.replay.verb import stdout_pieces
 
     work = _replay(**wish)
     if only_plan:
@@ -286,7 +289,7 @@ def replay(everything: bool, only_plan: bool, yes: bool, as_json: bool, **wish: 
         for row in result_json(work, result, everything):
             sys.stdout.write(json.dumps(row) + "\n")
     else:
-        for piece in stdout_pieces(result, everything):
+        for piece in result.stdout(everything):
             sys.stdout.buffer.write(piece)
     sys.stdout.flush()
     click.echo(verdict_text(work, result), err=True)

@@ -9,7 +9,7 @@ import pytest
 from flor_scene import Scene
 
 from flor.runtime import current, hooks
-from flor.runtime.sites import DEMOTE_AFTER, gauge_of
+from flor.runtime.sites import DEMOTE_AFTER, Site, gauge_of
 
 
 def test_each_iteration_has_a_boundary_and_each_loop_an_end(scene: Scene) -> None:
@@ -97,19 +97,27 @@ def test_a_replay_sees_every_iteration(scene: Scene) -> None:
     assert [index for what, _, index in scene.listener.events if what == "boundary"] == list(range(3000))
 
 
-def test_a_hot_short_loop_is_demoted_and_still_runs(scene: Scene) -> None:
-    scene.play(f"""
-        n = 0
-        def f():
-            global n
-            for i in [1]:
-                n += max(i, 1)
-        for _ in range({DEMOTE_AFTER + 10}):
-            f()
-        """)
-    site = scene.session.sites["s.py::f#0"]
-    assert site.demoted
-    assert (site.executions, scene.scope["n"]) == (DEMOTE_AFTER, DEMOTE_AFTER + 10)
+@pytest.mark.parametrize(
+    ("seconds", "logged", "demoted"), [(1e-6, False, True), (1e-6, True, False), (1e-3, False, False)]
+)
+def test_a_loop_that_is_hot_and_short_and_silent_is_demoted(seconds: float, logged: bool, demoted: bool) -> None:
+    site = Site("s.py::f#0", 1)
+    site.logged = logged
+    for _ in range(DEMOTE_AFTER):
+        assert not site.demoted
+        site.active += 1
+        site.left(1, seconds)
+    assert site.demoted == demoted
+
+
+def test_a_demoted_loop_runs_and_is_not_told_of(scene: Scene) -> None:
+    site = scene.session.sites["s.py::f#0"] = Site("s.py::f#0", scene.sink.intern("s.py::f#0"))
+    site.demoted = True
+    scene.play(
+        "def f():\n    for i in range(2):\n        here(i)\n    while i:\n        i -= 1\n        here(7)\nfor k in [1]:\n    f()"
+    )
+    assert [(value, len(position)) for value, position in scene.places] == [(0, 1), (1, 1), (7, 2)]
+    assert site.executions == 0
 
 
 def test_a_loop_that_logs_is_never_demoted(scene: Scene) -> None:

@@ -46,7 +46,10 @@ class Compiler:
     def _instrumented(self, source: str | bytes, path: str, name: str) -> CodeType | None:
         """The code with our calls, or None; the text is parsed and compiled once, so that Python warns once."""
         try:
-            tree = ast.parse(source, path)
+            tree = compile(
+                source, path, "exec", ast.PyCF_ONLY_AST, dont_inherit=True
+            )  # no frame of `ast` in a traceback
+            assert isinstance(tree, ast.Module)
             marked = instrument(tree, name, self.rename, self.doubtful.get(name, frozenset()))
         except SyntaxError:
             raise

@@ -5,14 +5,12 @@ from __future__ import annotations
 import ast
 import json
 import time
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from flor.errors import NoSuchScript
-from flor.model.positions import LoopId
 from flor.query.rows import Row
 from flor.query.runs import Run, Summary
 from flor.source.instrument import instrument
@@ -96,27 +94,6 @@ def _checkpoints(facts: dict[str, Any], seconds: float) -> str:
     return text + "".join(f"; {count} left out: {reason}" for reason, count in facts["left_out"].items())
 
 
-def loops_text(run: Run) -> str:
-    """Each loop: how often, how long, which checkpoints, and what could not be kept."""
-    ended = run.ended
-    keys = [note.values["key"] for note in run.checkpoints]
-    ends = Counter(key["loop"] for key in keys if key["iteration"] is None)
-    points = Counter(key["loop"] for key in keys if key["iteration"] is not None)
-    refused = ended.get("checkpoints", {}).get("refused", {})
-    rows: list[tuple[str, ...]] = [
-        ("loop", "name", "executions", "iterations", "seconds", "ends kept", "resume points", "verdict")
-    ]
-    for loop, facts in ended.get("loops", {}).items():
-        reasons = [refused[place] for place in (loop, loop + "@") if place in refused]
-        kept = ends[loop] + points[loop] > 0
-        verdict = f"re-execute: {reasons[0]}" if reasons else "kept" if kept else "re-execute: too short to be worth it"
-        rows.append((
-            loop, run.loop_names.get(loop, ""), str(facts["executions"]), str(facts["iterations"]),
-            f"{facts['seconds']:.2f}", str(ends[loop]), str(points[loop]), verdict,
-        ))  # fmt: skip
-    return columns(rows) if len(rows) > 1 else "no loops were recorded to their end"
-
-
 def row_text(row: Row) -> str:
     """A row for people."""
     mark = {"hindsight": "+ ", "replayed": "= "}.get(row.origin, "")
@@ -132,8 +109,3 @@ def instrumented(script: Path) -> str:
     except OSError as error:
         raise NoSuchScript(f"{script} can't be read: {error.strerror}.") from error
     return ast.unparse(instrument(ast.parse(text, str(script)), script.name))
-
-
-def function_of(loop: str) -> str:
-    """The function that a loop is in."""
-    return LoopId.parse(loop).function

@@ -72,7 +72,7 @@ class Merger:
             if isinstance(event, Note):
                 if event.kind == "segment":
                     collecting = True
-                elif event.kind == "checked":
+                elif event.kind in ("checked", "doubted"):
                     self._state(event)
                 elif event.kind == "skipped" and collecting:
                     end = _after(recorded, at, execution_from_json(event.values))

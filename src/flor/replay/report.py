@@ -9,8 +9,9 @@ from typing import Any
 from flor.model.positions import readable
 from flor.query.rows import Reading
 from flor.query.runs import Run
+from flor.replay.result import Result
 from flor.replay.sources import present_sources, recorded_sources
-from flor.replay.verb import Replay, Result
+from flor.replay.verb import Replay
 
 
 def plan_text(replay: Replay) -> str:
@@ -46,7 +47,7 @@ def verdict_text(replay: Replay, result: Result) -> str:
     values = f"{findings.identical:,} recorded values identical, {findings.checkpoints:,} checkpoints identical"
     work = f"{result.executed} blocks executed, {result.skipped} skipped, {result.seconds:.1f} s"
     if result.notes:
-        work += "; executed from the beginning, since checkpoints did not suffice: " + result.notes[0]
+        work += f"; {result.notes[0]}"
     if not result.plan.segments:
         return "flor: exact: no log statement was added, so nothing was run"
     return f"flor: exact: {values} ({work})"

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from flor.errors import EditRefused, NothingToReplay, ProbeFailed, WorkerFailed
+from flor.errors import EditRefused, NothingToReplay, WorkerFailed
 from flor.model.edits import Edit
 from flor.model.plan import Order, Plan, Segment
-from flor.model.records import Ended, Note, Record
 from flor.query.runs import Run
-from flor.replay.executors.local import Job, LocalExecutor
+from flor.replay.crew import Crew
 from flor.replay.history import History
+from flor.replay.keeping import answer, keep, new_folder, question
 from flor.replay.merging import Findings, Merged, Merger, Parts
-from flor.replay.orders import write_order
 from flor.replay.planning import Sources, doubtful_lines, loops_with_else, make_plan, new_names, probe_lines
+from flor.replay.result import Result
 from flor.replay.sources import present_sources, recorded_sources
-from flor.replay.worker import REFUSED
 from flor.source.probes import diff_sources
 from flor.source.volatile import volatile_lines
-from flor.store.journal import JournalWriter
-from flor.store.names import propose
-from flor.store.reader import read_journal
-
-RETRIES = 2
 
 
 @dataclass(frozen=True)
@@ -39,42 +31,6 @@ class Wish:
     epochs: tuple[int | None, int | None] | None = None
     probes: tuple[str, ...] = ()
     force: bool = False
-
-
-@dataclass
-class Result:
-    """What a replay yielded."""
-
-    merged: list[Merged]
-    findings: Findings
-    plan: Plan
-    seconds: float
-    executed: int = 0
-    skipped: int = 0
-    restored: int = 0
-    notes: list[str] = field(default_factory=list)  # why it took longer than planned
-    warnings: list[str] = field(default_factory=list)
-
-    @property
-    def exact(self) -> bool:
-        """True if all that could be compared is equal."""
-        return self.findings.exact and not self.warnings
-
-    def summary(self) -> dict[str, Any]:
-        """The last object of `--json`."""
-        return {
-            "verdict": "exact" if self.exact else "diverged",
-            "seconds": round(self.seconds, 3),
-            "workers": len(self.plan.segments),
-            "blocks_executed": self.executed,
-            "blocks_skipped": self.skipped,
-            "segments": [[segment.start, segment.stop] for segment in self.plan.segments],
-            "values_identical": self.findings.identical,
-            "values_volatile": self.findings.volatile,
-            "checkpoints_identical": self.findings.checkpoints if self.findings.exact else None,
-            "divergences": [str(divergence) for divergence in self.findings.divergences[:5]],
-            "warnings": self.warnings,
-        }
 
 
 class Replay:
@@ -95,6 +51,7 @@ class Replay:
         self.edit: Edit = diff_sources(recorded, present)
         self.sources = Sources(recorded, {name: text for name, text in present.items() if text is not None})
         self.history = History.of(run)
+        self.asked = question(self.sources.present, epochs=wish.epochs)
         self.warnings: list[str] = []
         self._judge_edit()
 
@@ -110,6 +67,10 @@ class Replay:
         if not self.edit.probes and not self.edit.others:
             merged = [Merged("recorded", record) for record in recorded]
             return Result(merged, Findings(), replace(plan, segments=()), time.perf_counter() - begun)
+        known = answer(self.run, self.asked, recorded, plan)
+        if known is not None:
+            known.seconds = time.perf_counter() - begun
+            return known
         try:
             result = self._attempt(plan, begun, on_progress)
             trouble: WorkerFailed | None = None
@@ -121,7 +82,8 @@ class Replay:
         on_progress("the checkpoints did not suffice: once more, from the beginning")
         again = self._attempt(from_the_start(plan), begun, on_progress, without_checkpoints=True)
         if again.exact or result is None:
-            again.notes.append(str(trouble or (result and result.findings.divergences[0])))
+            why = trouble or (result and result.findings.divergences[0])
+            again.notes.append(f"executed from the beginning, since the checkpoints did not suffice: {why}")
         return again
 
     def _may_mend(self, result: Result) -> bool:
@@ -133,7 +95,7 @@ class Replay:
         self, plan: Plan, begun: float, on_progress: Callable[[str], None], *, without_checkpoints: bool = False
     ) -> Result:
         """Run the plan's workers and merge what they logged."""
-        folder = self._folder()
+        folder = new_folder(self.run)
         try:
             return self._with(plan, folder, begun, on_progress, without_checkpoints)
         finally:
@@ -143,7 +105,11 @@ class Replay:
     def _with(
         self, plan: Plan, folder: Path, begun: float, on_progress: Callable[[str], None], without_checkpoints: bool
     ) -> Result:
-        streams = self._run_workers(plan, folder, on_progress, without_checkpoints)
+        orders = self._orders(plan, folder)
+        if without_checkpoints:
+            keys = tuple(str(key) for key in self.history.checkpoints if key.iteration is None)
+            orders = [replace(order, without=keys) for order in orders]
+        streams = Crew(self.run, self.history, folder, self.wish.workers, on_progress).work(orders)
         volatile = volatile_lines(self.sources.recorded)
         merger = Merger(self.edit.lines, lambda file, line: (file, line) in volatile)
         result = Result([], merger.findings, plan, 0.0, warnings=list(self.warnings))
@@ -155,11 +121,11 @@ class Replay:
             events = streams[number]
             part = parts.of(segment, first=number == 0)
             result.merged += merger.merge(part, events, whole=self.history.complete)
-            self._count(result, events)
+            result.count(events)
         if last.stop is not None:
             result.merged += [Merged("recorded", record) for record in parts.recorded[parts.at(last.stop) :]]
         result.seconds = time.perf_counter() - begun
-        self._keep(folder, result)
+        keep(folder, result, self.asked, {f"+{loop.id}": loop.name for loop in self.sources.present_loops()})
         return result
 
     def _parts(self, plan: Plan) -> Parts:
@@ -191,18 +157,6 @@ class Replay:
 
     # -- the workers -------------------------------------------------------------------------------
 
-    def _folder(self) -> Path:
-        """A new folder for this replay's results."""
-        replays = self.run.folder.path / "replays"
-        replays.mkdir(mode=0o700, exist_ok=True)
-        while True:
-            folder = replays / f"{time.time_ns():020d}-{propose()}"
-            try:
-                folder.mkdir(mode=0o700)
-                return folder
-            except FileExistsError:
-                continue
-
     def _orders(self, plan: Plan, folder: Path) -> list[Order]:
         facts = self.run.facts
         base = Order(
@@ -224,124 +178,8 @@ class Replay:
         )
         return [replace(base, worker=number, segment=segment) for number, segment in enumerate(plan.segments)]
 
-    def _run_workers(
-        self, plan: Plan, folder: Path, on_progress: Callable[[str], None], without_checkpoints: bool
-    ) -> dict[int, list[Record]]:
-        """Each worker's records, once all have ended well; one that fails is tried again."""
-        orders = dict(enumerate(self._orders(plan, folder)))
-        if without_checkpoints:
-            keys = tuple(str(key) for key in self.history.checkpoints if key.iteration is None)
-            orders = {number: replace(order, without=keys) for number, order in orders.items()}
-        streams: dict[int, list[Record]] = {}
-        tries = dict.fromkeys(orders, 0)
-        while len(streams) < len(orders):
-            pending = [(number, self._written(orders[number], folder, tries[number]))
-                       for number in orders if number not in streams]  # fmt: skip
-            executor = LocalExecutor(self._environment(), self.run.facts["cwd"], at_once=max(1, self.wish.workers))
-            for job in executor.run(pending):
-                records = self._records(job, folder)
-                trouble = self._trouble(job, records)
-                if trouble is None:
-                    streams[job.number] = records
-                    on_progress(f"worker {job.number + 1} of {len(orders)} is done")
-                    continue
-                tries[job.number] += 1
-                if tries[job.number] > RETRIES + len(self.history.checkpoints):
-                    raise trouble
-                orders[job.number] = self._again(orders[job.number], job, records, trouble)
-        return streams
-
-    def _again(self, order: Order, job: Job, records: list[Record], trouble: WorkerFailed) -> Order:
-        """The order for another try: without the checkpoint that did not fit."""
-        refused = next((note for note in records if isinstance(note, Note) and note.kind == "refused"), None)
-        if job.code != REFUSED or refused is None:
-            if len(order.without) >= RETRIES:
-                raise trouble
-            return replace(order, without=(*order.without, f"retry {len(order.without)}"))
-        without = (*order.without, refused.values["key"])
-        segment = order.segment
-        if segment.resume is not None and order.plan.main is not None:
-            points = [point for point in self.history.resume_points(order.plan.main) if point < segment.resume]
-            segment = replace(segment, resume=max(points, default=None))
-        return replace(order, without=without, segment=segment)
-
-    def _written(self, order: Order, folder: Path, attempt: int) -> Path:
-        path = folder / f"w{order.worker}-{attempt}.json"
-        for old in folder.glob(f"w{order.worker}.*"):
-            old.unlink()
-        write_order(order, path)
-        return path
-
-    def _records(self, job: Job, folder: Path) -> list[Record]:
-        found = [path for path in folder.glob(f"w{job.number}.*") if path.suffix in (".live", ".journal")]
-        return list(read_journal(found[0])) if found else []
-
-    def _trouble(self, job: Job, records: list[Record]) -> WorkerFailed | None:
-        """Why a worker's result can't be used; a probe that raised is the user's own error."""
-        raised = next((note for note in records if isinstance(note, Note) and note.kind == "raised"), None)
-        if raised is not None and raised.values["probe"]:
-            raise ProbeFailed(
-                f"The probe at {raised.values['probe']} raised.\n{raised.values['traceback']}",
-                todo="Mend it and replay again.",
-            )
-        if job.code == 0 and any(isinstance(record, Ended) for record in records):
-            if raised is not None and self.run.ended.get("status") == "finished":
-                return WorkerFailed(
-                    f"The script raised on replay, though it had not when it was recorded.\n"
-                    f"{raised.values['traceback']}",
-                    where=f"worker {job.number}",
-                )
-            return None
-        return WorkerFailed(
-            f"Worker {job.number} ended with code {job.code}.\n{job.tail()}", where=f"run {self.run.name}"
-        )
-
-    def _environment(self) -> dict[str, str]:
-        """This environment, with what changes results as it was recorded."""
-        facts = self.run.facts
-        environment = dict(os.environ)
-        for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "CUBLAS_WORKSPACE_CONFIG", "CUDA_VISIBLE_DEVICES"):
-            environment.pop(name, None)
-        environment.update(facts.get("variables", {}))
-        if facts.get("hash_seed"):
-            environment["PYTHONHASHSEED"] = str(facts["hash_seed"])
-        environment.pop("FLOR_STORE", None)
-        return environment
-
-    # -- the results -------------------------------------------------------------------------------
-
-    def _count(self, result: Result, events: Sequence[Record]) -> None:
-        for event in events:
-            if isinstance(event, Ended):
-                result.executed += int(event.values.get("executed", 0))
-                result.skipped += int(event.values.get("skipped", 0))
-                result.restored += int(event.values.get("restored", 0))
-                if event.values.get("lost"):
-                    result.warnings.append(f"{event.values['lost']} log records could not be kept")
-                result.warnings += [f"not isolated: {escape}" for escape in event.values.get("escapes", ())]
-
-    def _keep(self, folder: Path, result: Result) -> None:
-        """The probes' records as a journal beside the run's own."""
-        path = folder / "hindsight.live"
-        journal = JournalWriter.create(path)
-        names = {f"+{loop.id}": loop.name for loop in self.sources.present_loops()}
-        journal.append(Note("loops", {"names": names}))
-        for merged in result.merged:
-            if merged.origin == "hindsight":
-                journal.append(merged.record)
-        journal.seal(Ended(result.summary()))
-
 
 def from_the_start(plan: Plan) -> Plan:
     """The same in one piece, executed from the script's beginning."""
     segment = Segment(plan.segments[0].start, plan.segments[-1].stop, None)
     return replace(plan, segments=(segment,), skip_main=False)
-
-
-def stdout_pieces(result: Result, everything: bool) -> Iterator[bytes]:
-    """What goes to stdout: the probes' pieces, or all of them."""
-    from flor.model.records import Channel
-
-    for merged in result.merged:
-        if merged.record.channel is Channel.STDOUT and (everything or merged.origin == "hindsight"):
-            yield merged.record.data

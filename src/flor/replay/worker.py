@@ -133,6 +133,8 @@ class Worker:
     def _as_recorded(self) -> None:
         """The random states that the run began with, and its thread counts."""
         facts = self.run.facts
+        if "PYTHONHASHSEED" not in facts["variables"]:
+            os.environ.pop("PYTHONHASHSEED", None)  # it was for the interpreter; the script never saw it
         if facts.get("random"):
             set_random_state(facts["random"])
         for note in self.run.notes:

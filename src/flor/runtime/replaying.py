@@ -147,8 +147,10 @@ class Replayer:
         return self.checkpoints.usable(Key(execution, None))
 
     def _restore(self, key: Key, frame: LoopFrame, caller: FrameType) -> None:
-        self.restorer.restore(key, frame, caller)
+        doubts = self.restorer.restore(key, frame, caller)
         self.counts.restored += 1
+        if doubts:
+            self.note(Note("doubted", {**key.as_json(), "differences": doubts}))
 
     def _check(self, key: Key, frame: LoopFrame, caller: FrameType) -> None:
         """Compare the state that execution arrived at with the recorded one, object by object."""

@@ -78,8 +78,8 @@ class Restorer:
     ignored: Callable[[str], bool] = lambda _: False
     restore_files: Callable[[Mapping[str, tuple[int, int, str]]], None] = lambda _: None
 
-    def restore(self, key: Key, frame: LoopFrame, caller: FrameType) -> None:
-        """In place where the objects are there, by rebinding names where they are not."""
+    def restore(self, key: Key, frame: LoopFrame, caller: FrameType) -> list[str]:
+        """In place where the objects are there, by rebinding names where they are not; what is not sure to be exact."""
         snapshot = self.checkpoints.load(key)
         import_missing(snapshot)
         scopes = self.scopes.read(caller, frame)
@@ -94,6 +94,7 @@ class Restorer:
         self.restore_files(self.checkpoints.found[key].files)
         if ITEM in rebinding.values:
             frame.item = rebinding.values[ITEM][ITEM]
+        return [str(doubt) for doubt in rebinding.doubts]
 
     def compare(self, key: Key, now: Snapshot) -> list[str]:
         """What differs between the recorded state and this one; empty if nothing does."""

@@ -1,0 +1,64 @@
+"""What a replay yields: the merged records, what the comparison found, and the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from flor.model.plan import Plan
+from flor.model.records import Channel, Ended, Record
+from flor.replay.merging import Findings, Merged
+
+
+@dataclass
+class Result:
+    """What a replay yielded."""
+
+    merged: list[Merged]
+    findings: Findings
+    plan: Plan
+    seconds: float
+    executed: int = 0
+    skipped: int = 0
+    restored: int = 0
+    notes: list[str] = field(default_factory=list)  # why it took longer than planned
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def exact(self) -> bool:
+        """True if all that could be compared is equal."""
+        return self.findings.exact and not self.warnings
+
+    def summary(self) -> dict[str, Any]:
+        """The last object of `--json`."""
+        return {
+            "verdict": "exact" if self.exact else "diverged",
+            "seconds": round(self.seconds, 3),
+            "workers": len(self.plan.segments),
+            "blocks_executed": self.executed,
+            "blocks_skipped": self.skipped,
+            "segments": [[segment.start, segment.stop] for segment in self.plan.segments],
+            "values_identical": self.findings.identical,
+            "values_volatile": self.findings.volatile,
+            "checkpoints_identical": self.findings.checkpoints if self.findings.exact else None,
+            "divergences": [str(divergence) for divergence in self.findings.divergences[:5]],
+            "warnings": self.warnings,
+        }
+
+    def count(self, events: Sequence[Record]) -> None:
+        """Add what one worker says of itself."""
+        for event in events:
+            if isinstance(event, Ended):
+                self.executed += int(event.values.get("executed", 0))
+                self.skipped += int(event.values.get("skipped", 0))
+                self.restored += int(event.values.get("restored", 0))
+                if event.values.get("lost"):
+                    self.warnings.append(f"{event.values['lost']} log records could not be kept")
+                self.warnings += [f"not isolated: {escape}" for escape in event.values.get("escapes", ())]
+
+    def stdout(self, everything: bool) -> Iterator[bytes]:
+        """What goes to stdout: the probes' pieces, or all of them."""
+        for merged in self.merged:
+            if merged.record.channel is Channel.STDOUT and (everything or merged.origin == "hindsight"):
+                yield merged.record.data
