@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import traceback
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
@@ -142,8 +143,8 @@ class Worker:
                 values = note.values
                 self.stage.imports.when("numpy", lambda numpy, v=values: set_numpy_state(numpy, v["random"]))  # type: ignore[misc]
             elif note.kind == "torch":
-                threads = int(note.values["threads"])
-                self.stage.imports.when("torch", lambda torch, n=threads: _set_threads(torch, n))  # type: ignore[misc]
+                facts_then = note.values
+                self.stage.imports.when("torch", lambda torch, v=facts_then: _torch_as_then(torch, v))  # type: ignore[misc]
         self.stage.imports.when("torch", self.overlay.patch_torch)
 
     def _loop_name(self, loop: str) -> str:
@@ -153,10 +154,11 @@ class Worker:
         self.journal.append(Note("trouble", {"text": text}))
 
 
-def _set_threads(torch: ModuleType, count: int) -> None:
-    """A different thread count changes last digits."""
-    if torch.get_num_threads() != count:
-        torch.set_num_threads(count)
+def _torch_as_then(torch: ModuleType, then: Mapping[str, Any]) -> None:
+    """Its thread count, since another one changes last digits, and the seed that an unseeded script began with."""
+    if torch.get_num_threads() != then["threads"]:
+        torch.set_num_threads(int(then["threads"]))
+    torch.default_generator.manual_seed(int(then["initial_seed"]))  # not torch.manual_seed: that wakes devices
 
 
 def main() -> None:
