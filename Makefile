@@ -24,8 +24,6 @@ lint: env
 	$(BIN)/lint-imports
 
 check: env
-	OMP_NUM_THREADS=1 $(BIN)/coverage run -m pytest
-	$(BIN)/coverage combine -q
-	$(BIN)/coverage report --skip-covered --format=total
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --cov=flor --cov-report=term:skip-covered
 
 test: lint check  ## everything that CI checks

@@ -6,7 +6,8 @@ import json
 import os
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -113,7 +114,7 @@ class ScriptCommand(click.Command):
 @click.option("--overhead", type=click.FloatRange(min=0, max=10), default=1 / 15, envvar="FLOR_OVERHEAD",
               help="The share of training time that recording may take (default 0.0667).")  # fmt: skip
 @click.option("--name", envvar="FLOR_NAME", help="The run's name; a free one is chosen otherwise.")
-@click.option("--materialize", type=click.Choice(["thread", "off"]), default="thread", envvar="FLOR_MATERIALIZE",
+@click.option("--materialize", type=click.Choice(["thread", "sync", "off"]), default="thread", envvar="FLOR_MATERIALIZE",
               show_default=True, help="How checkpoints are written.")  # fmt: skip
 @click.option("--tag", "tags", multiple=True, metavar="K=V", help="A fact of yours to keep with the run.")
 @click.option("--include", multiple=True, metavar="GLOB", help="Files to instrument besides the project's own.")
@@ -227,6 +228,18 @@ def checkout(run: str, folder: Path, store: Path) -> None:
         click.echo(path)
 
 
+@contextmanager
+def progress() -> Iterator[Callable[[str], None]]:
+    """A line that moves, on a terminal; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("replaying") as status:
+        yield status.update
+
+
 def replay_options(command: Command) -> Command:
     """What `replay` and `plan` have in common."""
     options: list[Callable[[Command], Command]] = [
@@ -284,7 +297,8 @@ def replay(everything: bool, only_plan: bool, yes: bool, as_json: bool, **wish: 
     if only_plan:
         click.echo(plan_text(work))
         return
-    result = work.perform()
+    with progress() as say:
+        result = work.perform(say)
     if as_json:
         for row in result_json(work, result, everything):
             sys.stdout.write(json.dumps(row) + "\n")

@@ -113,7 +113,13 @@ class Recording:
         self.compiler = Compiler(project, self._keep_source, self._trouble)
         self.stage = Stage(project, self.compiler, self._trouble)
         self.syncer = Syncer(self.journal)
-        self.writer = CheckpointWriter(self.run, self.journal.path.stem, self.journal.append, self._trouble)
+        self.writer = CheckpointWriter(
+            self.run,
+            self.journal.path.stem,
+            self.journal.append,
+            self._trouble,
+            at_once=self.request.materialize == "sync",
+        )
         capturer = Capturer(self.stage.scopes, DeadNames(self.sources))
         active = capturer if self.request.materialize != "off" else None
         self.written = WrittenFiles(self.journal.append)

@@ -113,9 +113,16 @@ def test_a_loop_that_is_hot_and_short_and_silent_is_demoted(seconds: float, logg
 def test_a_demoted_loop_runs_and_is_not_told_of(scene: Scene) -> None:
     site = scene.session.sites["s.py::f#0"] = Site("s.py::f#0", scene.sink.intern("s.py::f#0"))
     site.demoted = True
-    scene.play(
-        "def f():\n    for i in range(2):\n        here(i)\n    while i:\n        i -= 1\n        here(7)\nfor k in [1]:\n    f()"
-    )
+    scene.play("""
+        def f():
+            for i in range(2):
+                here(i)
+            while i:
+                i -= 1
+                here(7)
+        for k in [1]:
+            f()
+        """)
     assert [(value, len(position)) for value, position in scene.places] == [(0, 1), (1, 1), (7, 2)]
     assert site.executions == 0
 

@@ -111,4 +111,5 @@ def environment(run: Run) -> dict[str, str]:
     if facts.get("hash_seed"):
         values["PYTHONHASHSEED"] = str(facts["hash_seed"])
     values.pop("FLOR_STORE", None)
+    values["WANDB_MODE"] = "disabled"  # a replay sends nothing anywhere
     return values

@@ -146,6 +146,12 @@ class Worker:
                 facts_then = note.values
                 self.stage.imports.when("torch", lambda torch, v=facts_then: _torch_as_then(torch, v))  # type: ignore[misc]
         self.stage.imports.when("torch", self.overlay.patch_torch)
+        self.stage.imports.when("mlflow", self._keep_mlflow_here)
+
+    def _keep_mlflow_here(self, mlflow: ModuleType) -> None:
+        """A replay sends nothing to a tracking server: all goes to a folder of its own."""
+        mlflow.set_tracking_uri((Path(self.order.folder) / f"files{self.order.worker}" / "mlruns").as_uri())
+        mlflow.set_tracking_uri = lambda *_, **__: None
 
     def _loop_name(self, loop: str) -> str:
         return self.order.loops.get(loop, f"+{loop}")

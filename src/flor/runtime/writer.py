@@ -31,12 +31,19 @@ class CheckpointWriter:
     """One thread that writes snapshots; what is announced in the journal is on disk."""
 
     def __init__(
-        self, folder: RunFolder, fragment: str, announce: Callable[[Note], None], on_trouble: Callable[[str], None]
+        self,
+        folder: RunFolder,
+        fragment: str,
+        announce: Callable[[Note], None],
+        on_trouble: Callable[[str], None],
+        *,
+        at_once: bool = False,
     ) -> None:
         self.folder = folder
         self.fragment = fragment
         self.announce = announce
         self.on_trouble = on_trouble
+        self.at_once = at_once  # write on the training thread: slow, for comparison
         self.stored: dict[str, str] = {}  # content hash -> pack file
         self.written: list[Checkpoint] = []
         self.bytes_written = 0
@@ -57,6 +64,9 @@ class CheckpointWriter:
 
     def put(self, pending: Pending) -> None:
         """Hand a snapshot over."""
+        if self.at_once:
+            self._settle(pending)
+            return
         if not self._started:
             self._started = True
             self._thread.start()
@@ -70,14 +80,18 @@ class CheckpointWriter:
 
     def _work(self) -> None:
         while (pending := self._queue.get()) is not None:
-            try:
-                self.write(pending)
-            except BaseException as error:  # the disk is full, memory is out: training goes on without checkpoints
-                self.failed = True
-                self.on_trouble(f"checkpoints can no longer be written: {type(error).__name__}: {error}")
-            finally:
-                pending.snapshot.release()
-                self._free.release()
+            self._settle(pending)
+
+    def _settle(self, pending: Pending) -> None:
+        """Write one snapshot and give its memory back."""
+        try:
+            self.write(pending)
+        except BaseException as error:  # the disk is full, memory is out: training goes on without checkpoints
+            self.failed = True
+            self.on_trouble(f"checkpoints can no longer be written: {type(error).__name__}: {error}")
+        finally:
+            pending.snapshot.release()
+            self._free.release()
 
     def write(self, pending: Pending) -> None:
         """Hash, write the pack, then announce: only then does the checkpoint exist."""
