@@ -114,8 +114,8 @@ class ScriptCommand(click.Command):
 @click.option("--overhead", type=click.FloatRange(min=0, max=10), default=1 / 15, envvar="FLOR_OVERHEAD",
               help="The share of training time that recording may take (default 0.0667).")  # fmt: skip
 @click.option("--name", envvar="FLOR_NAME", help="The run's name; a free one is chosen otherwise.")
-@click.option("--materialize", type=click.Choice(["thread", "sync", "off"]), default="thread", envvar="FLOR_MATERIALIZE",
-              show_default=True, help="How checkpoints are written.")  # fmt: skip
+@click.option("--materialize", type=click.Choice(["thread", "sync", "off"]), default="thread", show_default=True,
+              envvar="FLOR_MATERIALIZE", help="How checkpoints are written.")  # fmt: skip
 @click.option("--tag", "tags", multiple=True, metavar="K=V", help="A fact of yours to keep with the run.")
 @click.option("--include", multiple=True, metavar="GLOB", help="Files to instrument besides the project's own.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Files of the project to leave alone.")

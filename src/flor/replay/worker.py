@@ -151,7 +151,7 @@ class Worker:
     def _keep_mlflow_here(self, mlflow: ModuleType) -> None:
         """A replay sends nothing to a tracking server: all goes to a folder of its own."""
         mlflow.set_tracking_uri((Path(self.order.folder) / f"files{self.order.worker}" / "mlruns").as_uri())
-        mlflow.set_tracking_uri = lambda *_, **__: None
+        vars(mlflow)["set_tracking_uri"] = lambda *_, **__: None
 
     def _loop_name(self, loop: str) -> str:
         return self.order.loops.get(loop, f"+{loop}")
