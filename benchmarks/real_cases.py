@@ -145,15 +145,15 @@ DIGITS_PROBES = (
 )
 
 CASES = (
-    Case("mnist", EXAMPLES, "mnist/main.py", "--epochs 5", DIGITS_PROBES),
+    Case("mnist", EXAMPLES, "mnist/main.py", "--epochs 4", DIGITS_PROBES),
     Case(
-        "mnist, forward", EXAMPLES, "mnist/main.py", "--epochs 4",
+        "mnist, forward", EXAMPLES, "mnist/main.py", "--epochs 3",
         (Probe("inner", "x = self.fc2(x)", "print('PROBE', self.training, x.double().sum().item())"),),
     ),
-    Case("mnist_rnn", EXAMPLES, "mnist_rnn/main.py", "--epochs 8 --batch-size 32", DIGITS_PROBES),
+    Case("mnist_rnn", EXAMPLES, "mnist_rnn/main.py", "--epochs 6 --batch-size 32", DIGITS_PROBES),
     Case(
         "mnist_forward_forward", EXAMPLES, "mnist_forward_forward/main.py",
-        "--epochs 60 --train_size 1200 --test_size 200",
+        "--epochs 60 --train_size 800 --test_size 200",
         (
             Probe("outer", "h_pos, h_neg = layer.train(h_pos, h_neg)", NORM.format("i", "layer")),
             Probe("inner", "self.opt.step()", loss_of("i")),
@@ -161,7 +161,7 @@ CASES = (
     ),
     Case("siamese_network", EXAMPLES, "siamese_network/main.py", "--epochs 3 --test-batch-size 100", DIGITS_PROBES),
     Case(
-        "vae", EXAMPLES, "vae/main.py", "--epochs 10 --batch-size 32",
+        "vae", EXAMPLES, "vae/main.py", "--epochs 8 --batch-size 32",
         (
             Probe("outer", "test(epoch)", NORM.format("epoch", "model"), nth=1),
             Probe("inner", "train_loss += loss.item()", "print('PROBE', batch_idx, train_loss, mu.sum().item())"),

@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -36,30 +38,42 @@ def archive() -> bytes:
     return data.getvalue()
 
 
+ARGUMENTS = "import sys; print(sys.argv)"
+PLACE = "import os, sys; print(os.getcwd(), sys.path[:2], __file__); import friend"
+NAMES = "import sys; print(__name__, __package__, __spec__ and __spec__.name, sys.argv, sys.path[0])"
+
 ROWS = [
-    Row("a script", WHO, table="`__name__`, `__file__`, `__spec__`, `sys.path`"),
-    Row("arguments", WHO, args=("a b", "", "-x", "--lr=0.1", "ü"), table="`sys.argv`"),
+    Row("argv", ARGUMENTS, args=("a b", "", "-x"), table="`sys.argv`"),
+    Row("argv like ours", ARGUMENTS, args=("-m", "y", "--", "-h", "--name", "x"), table="`sys.argv` with `--`, `-m`, `-h` in it"),
+    Row("path", PLACE, files={"friend.py": ""}, table="`sys.path`, `__file__`, current folder"),
+    Row("path elsewhere", "", target=("../other/s.py",), cwd="here", files={"here/x": "", "other/s.py": PLACE, "other/friend.py": ""}, table="the same for a script in another folder"),
+    Row("main", "import sys, __main__\nprint(sorted(k for k in vars() if k != '_flor'), __main__.__dict__ is vars())", table="the names in `__main__`"),
+    Row("module", "", target=("-m", "pkg.mod"), files={"pkg/__init__.py": "", "pkg/mod.py": NAMES}, args=("-x",), table="`-m module`"),
+    Row("package", "", target=("-m", "pkg"), files={"pkg/__init__.py": "", "pkg/__main__.py": NAMES}, table="`-m package`"),
+    Row("folder", "", target=("app",), files={"app/__main__.py": NAMES}, table="a folder with `__main__.py`"),
+    Row("environment", "import os; print(sorted(os.environ))", table="`os.environ`"),
+    Row("python's options", "import sys; print(sys.flags, sys.warnoptions)", python=("-W", "error", "-X", "dev"), table="`-W error`, `-X dev`"),
+    Row("a script", WHO),
+    Row("arguments", WHO, args=("a b", "", "-x", "--lr=0.1", "ü")),
     Row(
         "arguments that look like ours",
         WHO,
         args=("--name", "x", "-m", "y", "--store", "z", "--", "--overhead", "-h", "--help", "--version"),
-        table="`sys.argv` with `--` and options like the launcher's own",
     ),
-    Row("a module", "", target=("-m", "pkg.mod"), files=PACKAGE, args=("-m", "x"), table="`-m module`"),
-    Row("a package", "", target=("-m", "pkg"), files=PACKAGE, args=("--", "y"), table="`-m package`"),
+    Row("a module", "", target=("-m", "pkg.mod"), files=PACKAGE, args=("-m", "x")),
+    Row("a package", "", target=("-m", "pkg"), files=PACKAGE, args=("--", "y")),
     Row("a module beside", "", target=("-m", "beside"), files={"beside.py": WHO}),
     Row("a module of a namespace", "", target=("-m", "space.inner.mod"), files={"space/inner/mod.py": WHO}),
     Row("a module joined to its option", "", target=("-mbeside",), files={"beside.py": WHO}),
-    Row("a folder", "", target=("app",), files={"app/__main__.py": WHO, "app/x.py": ""}, table="a folder with `__main__.py`"),
+    Row("a folder", "", target=("app",), files={"app/__main__.py": WHO, "app/x.py": ""}),
     Row("a folder with a slash", "", target=("./app/",), files={"app/__main__.py": WHO}),
     Row("a path with dots", WHO, target=("./sub/../script.py",), files={"sub/x": ""}),
     Row("a script elsewhere", "", target=("../other/script.py",), cwd="here",
-        files={"here/x": "", "other/script.py": WHO + "\n    import friend", "other/friend.py": "print(__name__, __file__)"},
-        table="a script in another folder"),
+        files={"here/x": "", "other/script.py": WHO + "\n    import friend", "other/friend.py": "print(__name__, __file__)"}),
     Row("a symbolic link", "", target=("link.py",), cwd="here", links={"here/link.py": "../real/s.py"},
         files={"here/x": "", "real/s.py": WHO + "\n    import friend", "real/friend.py": "print(__file__)"}),
     Row("an archive", "", target=("app.zip",), files={"app.zip": archive()}),
-    Row("python options", WHO, python=("-W", "error", "-X", "dev", "-B"), table="`-W error`, `-X dev`"),
+    Row("python options", WHO, python=("-W", "error", "-X", "dev", "-B")),
     Row("safe path", WHO, python=("-P",)),
     Row("safe path for a module", "", python=("-P",), target=("-m", "json.tool", "--help")),
     Row("isolated", WHO, python=("-I",)),
@@ -136,3 +150,11 @@ ROWS = [
 @pytest.mark.parametrize("row", ROWS, ids=names(ROWS))
 def test_a_script_starts_as_under_python(row: Row, tmp_path: Path) -> None:
     assert_same(row, tmp_path / "work")
+
+
+def test_the_page_has_a_line_for_each_row_that_has_words() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "launcher.md").read_text()
+    lines = re.findall(r"^\| .* \| exit .* \| `(.*)` \|$", page, re.MULTILINE)
+    files = ("launcher", "exits", "tracebacks", "language", "streams", "introspection", "processes", "torch")
+    modules = [f"test_{file}" for file in files]
+    assert lines == [f"{name}[{row}]" for name in modules for row in import_module(name).ROWS if row.table]

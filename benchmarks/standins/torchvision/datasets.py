@@ -11,7 +11,7 @@ import torch
 from PIL import Image
 from torch.utils.data import Dataset
 
-TRAINING = 1500  # of the 1797 digits that scikit-learn brings
+TRAINING, TESTING = 800, 200  # of the 1797 digits that scikit-learn brings
 Transform = Callable[[Any], Any]
 
 
@@ -30,7 +30,7 @@ class MNIST(Dataset[Any]):
 
     def __init__(self, root: str, train: bool = True, transform: Transform | None = None, download: bool = False):
         images, labels = _digits()
-        part = slice(TRAINING) if train else slice(TRAINING, None)
+        part = slice(TRAINING) if train else slice(TRAINING, TRAINING + TESTING)
         self.data = torch.from_numpy(images[part].copy())
         self.targets = torch.from_numpy(labels[part].astype(np.int64))
         self.transform = transform

@@ -46,6 +46,8 @@ def verdict_text(replay: Replay, result: Result) -> str:
         return f"flor: diverged at {where}, {first.statement}: {first} [diverged]"
     values = f"{findings.identical:,} recorded values identical, {findings.checkpoints:,} checkpoints identical"
     work = f"{result.executed} blocks executed, {result.skipped} skipped, {result.seconds:.1f} s"
+    if result.escapes:
+        work += f"; not isolated: {result.escapes[0]}"
     if result.notes:
         work += f"; {result.notes[0]}"
     if not result.plan.segments:

@@ -24,6 +24,7 @@ class Result:
     restored: int = 0
     notes: list[str] = field(default_factory=list)  # why it took longer than planned
     warnings: list[str] = field(default_factory=list)
+    escapes: list[str] = field(default_factory=list)  # programs that the script started: not isolated
 
     @property
     def exact(self) -> bool:
@@ -44,6 +45,7 @@ class Result:
             "checkpoints_identical": self.findings.checkpoints if self.findings.exact else None,
             "divergences": [str(divergence) for divergence in self.findings.divergences[:5]],
             "warnings": self.warnings,
+            "escapes": self.escapes,
         }
 
     def count(self, events: Sequence[Record]) -> None:
@@ -55,7 +57,7 @@ class Result:
                 self.restored += int(event.values.get("restored", 0))
                 if event.values.get("lost"):
                     self.warnings.append(f"{event.values['lost']} log records could not be kept")
-                self.warnings += [f"not isolated: {escape}" for escape in event.values.get("escapes", ())]
+                self.escapes += event.values.get("escapes", ())
 
     def stdout(self, everything: bool) -> Iterator[bytes]:
         """What goes to stdout: the probes' pieces, or all of them."""

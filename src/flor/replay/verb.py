@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from flor.errors import EditRefused, NothingToReplay, WorkerFailed
+from flor.errors import EditRefused, NothingToReplay, ProbeFailed, ReplayError, WorkerFailed
 from flor.model.edits import Edit
 from flor.model.plan import Order, Plan, Segment
 from flor.query.runs import Run
@@ -73,8 +73,10 @@ class Replay:
             return known
         try:
             result = self._attempt(plan, begun, on_progress)
-            trouble: WorkerFailed | None = None
-        except WorkerFailed as error:
+            trouble: ReplayError | None = None
+        except (WorkerFailed, ProbeFailed) as error:
+            if not self.history.checkpoints:
+                raise
             result, trouble = None, error
         if result is not None and (result.exact or not self._may_mend(result)):
             return result

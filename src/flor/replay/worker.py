@@ -39,6 +39,7 @@ from flor.store.journal import JournalWriter
 from flor.store.layout import Layout
 from flor.store.run import open_run
 
+LEAVE = os._exit
 FAILED = 71  # exit code: a failure of flor itself
 REFUSED = 70  # exit code: a checkpoint could not be put in place; the journal says which
 
@@ -85,6 +86,7 @@ class Worker:
         statements = ProbeStatements(self.stage.name_of, self.journal.intern, self.order.probe_lines)
         self._as_recorded()
         self.overlay.install()
+        self._end_by_os_exit()
         self.rewinder.begin(self.history.made)
         self.stage.enter(self.session, self.journal, statements)
         try:
@@ -108,13 +110,28 @@ class Worker:
         if status in ("finished", "exited", "raised"):
             with suppress(BaseException):
                 atexit._run_exitfuncs()
+        self._seal(status, facts)
+        LEAVE(exit_code)
+
+    def _seal(self, status: str, facts: Mapping[str, Any]) -> None:
         counts = vars(self.replayer.counts)
-        escapes = [str(escape) for escape in self.overlay.escapes]
+        escapes = [f"{escape.what} {escape.detail}" for escape in self.overlay.escapes]
         lost = self.stage.logbook.lost
         self.journal.seal(Ended({"status": status, **counts, "escapes": escapes, "lost": lost, **facts}))
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(exit_code)
+
+    def _end_by_os_exit(self) -> None:
+        """A script that leaves by `os._exit` has come to its end; its forked children leave as ever."""
+        pid, leave = os.getpid(), os._exit
+
+        def left(status: int) -> NoReturn:
+            if os.getpid() != pid:
+                leave(status)
+            self._seal("exited", {"code": status})
+            leave(0)
+
+        os._exit = left
 
     def _failed(self, error: Exception) -> NoReturn:
         """A checkpoint that does not fit, or a failure of ours: the script must not go on from here."""

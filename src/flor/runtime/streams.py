@@ -6,16 +6,16 @@ import sys
 from collections.abc import Callable
 from typing import Any, TextIO
 
-from flor.model.records import Channel
+from flor.model.records import Channel, Tag
 from flor.runtime.logbook import Logbook
 
 
 class StreamWatch:
-    """Shadows `write` on the stream objects themselves, so that `sys.stdout` stays the object that it was."""
+    """Shadows methods on the stream objects themselves, so that `sys.stdout` stays the object that it was."""
 
     def __init__(self, logbook: Logbook) -> None:
         self.logbook = logbook
-        self.watched: list[TextIO] = []
+        self.shadowed: list[tuple[Any, str]] = []
 
     def install(self) -> None:
         """Watch what `sys.stdout` and `sys.stderr` are now."""
@@ -25,34 +25,81 @@ class StreamWatch:
 
     def remove(self) -> None:
         """Let the streams be as they were."""
-        for stream in self.watched:
-            stream.__dict__.pop("write", None)
-        self.watched.clear()
+        for thing, name in self.shadowed:
+            thing.__dict__.pop(name, None)
+        self.shadowed.clear()
 
     def _watch(self, channel: Channel, stream: TextIO) -> None:
+        watch = _Watched(self.logbook, channel, stream)
+        self._shadow(stream, "write", watch.write)
+        buffer = getattr(stream, "buffer", None)
+        if buffer is not None:
+            self._shadow(stream, "flush", watch.flush)
+            self._shadow(buffer, "write", watch.write_bytes)
+
+    def _shadow(self, thing: Any, name: str, function: Callable[..., Any]) -> None:
         try:
-            stream.write = self._writer(channel, stream.write)  # type: ignore[method-assign]
+            setattr(thing, name, function)
         except (AttributeError, TypeError):
-            return  # a stream without a __dict__: its pieces are not kept
-        self.watched.append(stream)
+            return  # an object without a __dict__: its pieces are not kept
+        self.shadowed.append((thing, name))
 
-    def _writer(self, channel: Channel, write: Callable[[str], int]) -> Callable[[str], int]:
-        book, keep, frame_at = self.logbook, self.logbook.text, sys._getframe
 
-        def watched(text: str, /) -> int:
-            written = write(text)
+class _Watched:
+    """The stand-ins for one stream's methods; text that goes down to the buffer is kept once, as text."""
+
+    def __init__(self, logbook: Logbook, channel: Channel, stream: TextIO) -> None:
+        buffer = getattr(stream, "buffer", None)
+        own_write, own_flush, raw_write = stream.write, stream.flush, getattr(buffer, "write", None)
+        keep, frame_at = logbook.text, sys._getframe
+        inside = [0]  # how many of the text layer's own calls are under way
+
+        def write(text: str, /) -> int:
+            inside[0] += 1
+            try:
+                written = own_write(text)
+            finally:
+                inside[0] -= 1
             if text and isinstance(text, str):
                 try:
                     keep(channel, text, frame_at(1))
                 except Exception:  # never harm training
-                    book.lost += 1
+                    logbook.lost += 1
             return written
 
-        watched.__name__ = watched.__qualname__ = "write"
-        self.logbook.stand_ins.append(watched.__code__)
-        return watched
+        def flush() -> None:
+            inside[0] += 1
+            try:
+                own_flush()
+            finally:
+                inside[0] -= 1
+
+        def write_bytes(data: Any, /) -> Any:
+            written = raw_write(data)  # type: ignore[misc]
+            if not inside[0]:
+                try:
+                    logbook.add(channel, "", Tag.STR, bytes(data), frame_at(1))
+                except Exception:  # never harm training
+                    logbook.lost += 1
+            return written
+
+        write_bytes.__name__ = write_bytes.__qualname__ = "write"
+        write.__qualname__, flush.__qualname__ = "write", "flush"
+        self.write, self.flush, self.write_bytes = write, flush, write_bytes
+        logbook.stand_ins += [write.__code__, flush.__code__, write_bytes.__code__]
 
 
 def plain(stream: TextIO) -> Callable[[str], Any]:
     """The stream's own `write`, past any watch."""
-    return type(stream).write.__get__(stream)  # type: ignore[no-any-return]
+
+    def write(text: str) -> None:
+        buffer = getattr(stream, "buffer", None)
+        shadow = vars(buffer).pop("write", None) if hasattr(buffer, "__dict__") else None
+        try:
+            type(stream).write(stream, text)
+            type(stream).flush(stream)
+        finally:
+            if shadow is not None:
+                vars(buffer)["write"] = shadow
+
+    return write

@@ -19,6 +19,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, TypeVar
 
 from flor.source.blocks import Loop, find_loops
+from flor.source.watches import join_watches
 
 HOOKS = "_flor"
 Statements = list[ast.stmt]
@@ -42,6 +43,8 @@ def instrument(
     loops = {loop.node: loop for loop in find_loops(tree, file)}
     result = _Instrumenter(file, loops, rename, doubtful).visit(tree)
     assert isinstance(result, ast.Module)
+    if doubtful:
+        join_watches(result)
     return ast.fix_missing_locations(result)
 
 
