@@ -50,18 +50,17 @@ class Crew:
                     self.on_progress(f"worker {job.number + 1} of {len(open_orders)} is done")
                     continue
                 tries[job.number] += 1
-                if tries[job.number] > RETRIES + len(self.history.checkpoints):
-                    raise trouble
-                open_orders[job.number] = self._again(open_orders[job.number], job, records, trouble)
+                order = open_orders[job.number]
+                open_orders[job.number] = self._again(order, job, records, trouble, tries[job.number])
         return streams
 
-    def _again(self, order: Order, job: Job, records: list[Record], trouble: WorkerFailed) -> Order:
-        """The order for another try: without the checkpoint that did not fit."""
+    def _again(self, order: Order, job: Job, records: list[Record], trouble: WorkerFailed, tries: int) -> Order:
+        """The order for another try: without the checkpoint that did not fit; a process that died gets two more."""
         refused = next((note for note in records if isinstance(note, Note) and note.kind == "refused"), None)
-        if job.code != REFUSED or refused is None:
-            if len(order.without) >= RETRIES:
-                raise trouble
-            return replace(order, without=(*order.without, f"retry {len(order.without)}"))
+        if job.code != REFUSED or refused is None or refused.values["key"] is None:
+            if job.code == 0 or tries > RETRIES:
+                raise trouble  # what the script raised once it will raise again
+            return order
         without = (*order.without, refused.values["key"])
         segment = order.segment
         if segment.resume is not None and order.plan.main is not None:

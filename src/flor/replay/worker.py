@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
-from flor.errors import RestoreMismatch
+from flor.errors import RestoreMismatch, StateError
 from flor.launch import script
 from flor.launch.compiling import Compiler
 from flor.launch.liveness import DeadNames
@@ -93,6 +93,10 @@ class Worker:
             script.run(self.target, self.compiler)
         except SystemExit as error:
             self._end("exited", 0, code=error.code if isinstance(error.code, int | None) else 1)
+        except StateError as error:  # the script trains through a tensor whose graph no checkpoint holds
+            restored = self.replayer.last_restored
+            self.journal.append(Note("refused", {"key": restored and restored.execution.loop, "error": str(error)}))
+            self._end("refused", REFUSED)
         except BaseException as error:
             trace = script.trimmed(error.__traceback__)
             text = "".join(traceback.format_exception(type(error), error, trace))

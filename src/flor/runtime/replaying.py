@@ -46,6 +46,7 @@ class Replayer:
     never_skip: frozenset[str]
     counts: Counts = field(default_factory=Counts)
     collecting: bool = False
+    last_restored: Key | None = None
     session: Session = field(init=False)
     watch: ProbeWatch = field(default_factory=ProbeWatch)
 
@@ -147,6 +148,7 @@ class Replayer:
         return self.checkpoints.usable(Key(execution, None))
 
     def _restore(self, key: Key, frame: LoopFrame, caller: FrameType) -> None:
+        self.last_restored = key
         doubts = self.restorer.restore(key, frame, caller)
         self.counts.restored += 1
         if doubts:

@@ -34,7 +34,7 @@ class Checkpoints:
 
     def exists(self, key: Key) -> bool:
         """True if there is one to compare with."""
-        return key in self.found and str(key) not in self.without
+        return key in self.found and str(key) not in self.without and key.execution.loop not in self.without
 
     def usable(self, key: Key) -> bool:
         """True if it holds every name that the source, as it is now, may read after it."""

@@ -24,6 +24,7 @@ class ScopeReader:
     def __init__(self, owns: Callable[[CodeType], bool], owns_module: Callable[[str], bool]) -> None:
         self.owns = owns
         self.owns_module = owns_module
+        self._known: tuple[int, list[str]] = (0, [])
 
     def read(self, caller: FrameType, loop: LoopFrame | None) -> Scopes:
         """What the loop's frame, its callers and the project's modules bind; module level is under `module:NAME`."""
@@ -47,7 +48,11 @@ class ScopeReader:
 
     def modules(self) -> list[str]:
         """The names of the project's modules that are imported."""
-        return [name for name, module in list(sys.modules.items()) if module is not None and self.owns_module(name)]
+        count = len(sys.modules)
+        if self._known[0] != count:  # asking thousands of modules takes milliseconds
+            names = [name for name, module in list(sys.modules.items()) if module is not None]
+            self._known = (count, [name for name in names if self.owns_module(name)])
+        return self._known[1]
 
     def bind(self, caller: FrameType, values: Mapping[str, Mapping[str, Any]], unbind: Mapping[str, set[str]]) -> None:
         """Rebind names where the restored object is another one than is bound now."""
