@@ -1,7 +1,7 @@
 """Generated programs, recorded and continued from their checkpoints, then replayed with probes: how many are exact.
 
-    python benchmarks/fidelity.py --programs 300 --jobs 2          # the tables of docs/fidelity.md
-    python benchmarks/fidelity.py --family wild --seed 17 --keep   # one program, to be looked at
+python benchmarks/fidelity.py --programs 300 --jobs 2          # the tables of docs/fidelity.md
+python benchmarks/fidelity.py --family wild --seed 17 --keep   # one program, to be looked at
 """
 
 from __future__ import annotations
@@ -72,14 +72,18 @@ def judge(zygote: Zygote, program: Program, room: Path, points: int) -> Judged:
 
 def table(all_judged: list[Judged]) -> str:
     """The tables of docs/fidelity.md."""
-    lines = ["| family | programs | not marked re-execute | checkpoints continued | exact | refused or raised | WRONG |"]
+    lines = [
+        "| family | programs | not marked re-execute | checkpoints continued | exact | refused or raised | WRONG |"
+    ]
     lines.append("|---|---|---|---|---|---|---|")
     for family in FAMILIES:
         some = [judged for judged in all_judged if judged.program.family == family and not judged.broken]
         points = [one.verdict for judged in some for one in judged.continued]
         told = len(points) - points.count(EXACT) - points.count(WRONG)
         kept = sum(not judged.marked for judged in some)
-        lines.append(f"| {family} | {len(some)} | {kept} | {len(points)} | {points.count(EXACT)} | {told} | {points.count(WRONG)} |")
+        lines.append(
+            f"| {family} | {len(some)} | {kept} | {len(points)} | {points.count(EXACT)} | {told} | {points.count(WRONG)} |"
+        )
     lines += ["", "| family | replays with probes | exact | of these, executed from the start | told | WRONG | clean |"]
     lines.append("|---|---|---|---|---|---|---|")
     for family in FAMILIES:
@@ -126,7 +130,11 @@ def run(programs: list[Program], points: int, jobs: int, keep: bool) -> list[Jud
         room = scratch / f"{program.family}{program.seed}"
         judged = judge(local.zygote, program, room, points)
         for trouble in judged.troubles:
-            print(f"{program.family} {program.seed} {program.shape} {program.ideas}: {trouble}", file=sys.stderr, flush=True)
+            print(
+                f"{program.family} {program.seed} {program.shape} {program.ideas}: {trouble}",
+                file=sys.stderr,
+                flush=True,
+            )
         if not keep:
             shutil.rmtree(room)
         return judged

@@ -33,7 +33,6 @@ class Case:
     arguments: str
     probes: tuple[Probe, ...]
     prepare: Callable[[Path], None] = field(default=lambda folder: None)  # makes the data, in the script's folder
-    needs: tuple[str, ...] = ()  # modules that must be there, besides the stand-ins
     seeded: bool = True  # else two full runs differ, and the recorded output is the only oracle
 
 
@@ -236,7 +235,6 @@ CASES = (
             Probe("outer", "finish_episode()", NORM.format("i_episode, ep_reward", "policy"), nth=1),
             Probe("inner", "policy.rewards.append(reward)", "print('PROBE', t, action, state.tolist())"),
         ),
-        needs=("gymnasium",),
     ),
     Case(
         "actor_critic", EXAMPLES, "reinforcement_learning/actor_critic.py", "",
@@ -244,7 +242,6 @@ CASES = (
             Probe("outer", "finish_episode()", NORM.format("i_episode, ep_reward", "model"), nth=1),
             Probe("inner", "model.rewards.append(reward)", "print('PROBE', t, action, state.tolist())"),
         ),
-        needs=("gymnasium",),
     ),
     Case(
         "nanoGPT", NANOGPT, "train.py", GPT,

@@ -5,14 +5,13 @@
 A mirror is a git directory (bare or not) with the scripts; nothing of them is kept here. For each script: a plain run,
 `flor record`, then for each probe a full run with the probe in place, which is the oracle, and replays with one and
 with two workers, whose output must be the oracle's probe lines. Modules that the scripts import and that may not be
-here come from `standins/`. `--path` adds a folder with further modules (gymnasium).
+here come from `standins/`.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
-import importlib.util
 import json
 import os
 import re
@@ -98,7 +97,6 @@ class Bench:
 
     mirrors: dict[str, str]
     flor: list[str]
-    path: list[str]
     limit: float
 
     def folder(self, case: Case, root: Path) -> Path:
@@ -123,7 +121,7 @@ class Bench:
 
     def run(self, command: list[str], folder: Path) -> Done:
         """Run a command there, with one thread a process."""
-        path = os.pathsep.join([str(STANDINS), *self.path, *filter(None, [os.environ.get("PYTHONPATH")])])
+        path = os.pathsep.join([str(STANDINS), *filter(None, [os.environ.get("PYTHONPATH")])])
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
         environment.pop("PYTHONHASHSEED", None)
         begun = time.perf_counter()
@@ -266,34 +264,23 @@ def table(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def missing(case: Case, bench: Bench) -> str | None:
-    """Why a script can't be tried here."""
-    if case.repository not in bench.mirrors:
-        return f"no --mirror {case.repository}=DIR"
-    sys.path[:0] = bench.path
-    lacking = [name for name in case.needs if importlib.util.find_spec(name) is None]
-    return f"no module {', '.join(lacking)}" if lacking else None
-
-
 def main() -> None:
     """Try each script, then print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--mirror", action="append", default=[], metavar="REPOSITORY=DIR", required=True)
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="a part of a script's name")
-    parser.add_argument("--path", action="append", default=[], metavar="DIR", help="a folder with further modules")
     parser.add_argument("--flor", default=f"{sys.executable} -m flor", help="the command line of flor")
     parser.add_argument("--limit", type=float, default=300, help="seconds that one process may take")
     parser.add_argument("--keep", type=Path, help="work here, and leave it all there")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    bench = Bench(dict(pair.split("=", 1) for pair in args.mirror), shlex.split(args.flor), args.path, args.limit)
+    bench = Bench(dict(pair.split("=", 1) for pair in args.mirror), shlex.split(args.flor), args.limit)
     rows: list[Row] = []
     for case in CASES:
         if args.only and not any(name in case.name for name in args.only):
             continue
-        why = missing(case, bench)
-        if why:
-            print(f"{case.name}: left out: {why}", flush=True)
+        if case.repository not in bench.mirrors:
+            print(f"{case.name}: left out: no --mirror {case.repository}=DIR", flush=True)
             continue
         with tempfile.TemporaryDirectory() as folder:
             root = args.keep / case.name.replace(", ", "-").replace(" ", "-") if args.keep else Path(folder)

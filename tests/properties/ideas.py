@@ -24,6 +24,11 @@ class Idea:
     inline: bool = False  # `after` reads what the inner loop left over, so that loop can't be in a function
 
 
+def named(*names: str) -> list[Idea]:
+    """The ideas of these names."""
+    return [idea for name in names for idea in (*IDIOMATIC, *WILD) if idea.name == name]
+
+
 IDIOMATIC = (
     Idea("history", setup="history = []", after="history.append(round(value, 6))", final="print('history', history)"),
     Idea("metrics", setup="metrics = collections.defaultdict(list)", inner="metrics['loss'].append(loss.item())",
@@ -140,7 +145,7 @@ WILD = (
          after="print('live', [b.tolist() for b in [next(iter(other))[0]]])"),
     Idea("unbound", after="try:\n    print('late', late_name)\nexcept (NameError, AttributeError):\n    print('unbound')\n"
          "if epoch >= 1:\n    late_name = epoch * 10"),
-    Idea("deleted", setup="maybe = 5", after="if epoch == 1:\n    del maybe\nelif epoch == 2:\n    maybe = 9\n"
+    Idea("deleted", setup="maybe = 5", after="if epoch == 1:\n    del maybe\nelif epoch == 3:\n    maybe = 9\n"
          "try:\n    print('maybe', maybe)\nexcept (NameError, AttributeError):\n    print('deleted')"),
     Idea("swap", setup="left, right = [1], [2]", inner="left.append(i)", after="left, right = right, left\nprint(left, right)"),
     Idea("swap models", setup="one, two = nn.Linear(2, 2), nn.Linear(2, 2)\nsgd = torch.optim.SGD([*one.parameters(), *two.parameters()], lr=0.1)",
@@ -228,5 +233,7 @@ WILD = (
     Idea("dead temporaries", inner="scratch = torch.randn(2000)\nscratch2 = [scratch] * 3", after="scratch3 = (k for k in range(3))"),
     Idea("module flag", after="for m in model.modules():\n    if isinstance(m, nn.Dropout):\n        m.p = 0.1 + 0.1 * (epoch % 3)\nmodel.train(epoch % 2 == 0)"),
     Idea("buffer attribute", outer="model.register_buffer('ticks', torch.tensor([float(epoch)]), persistent=False)", after="print(model.ticks)"),
+    Idea("late view", setup="late_base = late_row = None", after="if epoch == 1:\n    late_base = torch.zeros(4, 3)\n"
+         "    late_row = late_base[1]\nif late_row is not None:\n    late_row.add_(1)\n    print('late', late_base.sum().item())"),
     Idea("plain attribute", outer="model.note = getattr(model, 'note', 0) + 1", after="print('note', model.note)"),
 )  # fmt: skip

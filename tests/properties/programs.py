@@ -7,7 +7,7 @@ import random
 from dataclasses import dataclass
 from textwrap import dedent, indent
 
-from ideas import IDIOMATIC, WILD, Idea
+from ideas import IDIOMATIC, WILD, Idea, named
 
 IMPORTS = """
 import argparse, array, collections, copy, dataclasses, datetime, enum, functools, hashlib, heapq, io, itertools
@@ -106,8 +106,9 @@ NOISY = (
     "        return self.X[k] + 0.1 * torch.randn(4), self.Y[k]"
 )
 
+STEPS = "steps = DataLoader(TensorDataset(X, Y), batch_size=6, shuffle=True)"
 OUTER = ("range", "while", "count", "enumerate", "tqdm", "true")
-WILD_OUTER = (*OUTER, "generator", "iterator", "zip")
+WILD_OUTER = (*OUTER, "generator", "iterator", "zip", "batches")
 HEADERS = {
     "range": "for epoch in range(4):",
     "while": "epoch = -1\nwhile epoch < 3:\n    epoch += 1",
@@ -117,6 +118,7 @@ HEADERS = {
     "true": "epoch = -1\nwhile True:\n    epoch += 1\n    if epoch > 3:\n        break",
     "generator": "for epoch in (e for e in range(4)):",
     "iterator": "for epoch in iter([0, 1, 2, 3]):",
+    "batches": "for epoch, (bx, by) in enumerate(steps):\n    print('batch', bx.sum().item())",
     "zip": "for epoch, letter in zip(range(4), 'abcdef'):\n    print(letter)",
 }
 CONFLICTS = ("add group", {"step lr", "cosine", "plateau", "reuse state"})
@@ -183,6 +185,14 @@ def generate(seed: int, family: str = "idiomatic") -> Program:
     return _Writer(random.Random(f"{family} {seed}"), seed, family).program()
 
 
+def compose(structure: str, outer: str, inner: str, model: str, *ideas: str) -> Program:
+    """A program of chosen parts."""
+    writer = _Writer(random.Random(1), 1, "wild")
+    writer.structure, writer.outer, writer.inner, writer.model = structure, outer, inner, model
+    writer.ideas = named(*ideas)
+    return writer.program()
+
+
 class _Writer:
     """Chooses the parts of one program and puts them together."""
 
@@ -223,6 +233,7 @@ class _Writer:
     def _setup(self) -> str:
         optimizer = f"opt = {self.chance.choice(OPTIMIZERS)}"
         own = [DATA, MODELS[self.model][1], optimizer, INNER[self.inner][0]]
+        own += [STEPS] if self.outer == "batches" else []
         return "\n".join([*own, *(idea.setup for idea in self.ideas)])
 
     def _inner_loop(self) -> str:

@@ -99,24 +99,7 @@ def _import_everything() -> None:
     import flor.replay.worker  # noqa: F401
 
     sys.path.insert(0, str(HERE))
-    _know_the_modules()
     gc.freeze()
-
-
-def _know_the_modules() -> None:
-    """Which of thousands of modules are the project's is asked anew only when there are more of them: only speed."""
-    from flor.runtime.scopes import ScopeReader
-
-    ask = ScopeReader.modules
-    known: dict[tuple[int, int], list[str]] = {}
-
-    def modules(self: ScopeReader) -> list[str]:
-        key = (id(self), len(sys.modules))
-        if key not in known:
-            known[key] = ask(self)
-        return known[key]
-
-    ScopeReader.modules = modules  # type: ignore[method-assign]
 
 
 def _wait(child: int) -> int:

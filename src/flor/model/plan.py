@@ -55,5 +55,5 @@ class Order:
     probe_lines: dict[str, list[int]]
     never_skip: tuple[str, ...]
     doubtful: dict[str, list[int]]  # lines of probes that might disturb training
-    new_names: tuple[str, ...]  # names that only the probes use
+    new_names: tuple[tuple[str, str], ...]  # (scope, name) that only the probes bind
     without: tuple[str, ...] = ()  # checkpoints that failed before, by their text

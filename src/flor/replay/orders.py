@@ -30,6 +30,7 @@ def read_order(path: Path) -> Order:
     plan["reasons"] = tuple(plan["reasons"])
     values["plan"] = Plan(**plan)
     values["segment"] = Segment(**values["segment"])
-    for name in ("argv", "never_skip", "new_names", "without"):
+    for name in ("argv", "never_skip", "without"):
         values[name] = tuple(values[name])
+    values["new_names"] = tuple((scope, name) for scope, name in values["new_names"])
     return Order(**values)

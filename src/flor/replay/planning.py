@@ -168,22 +168,6 @@ def loops_with_else(sources: Sources) -> set[str]:
     return {ids[str(loop.id)] for loop in sources.present_loops() if loop.node.orelse and str(loop.id) in ids}
 
 
-def new_names(sources: Sources) -> set[str]:
-    """Names that the present sources use and the recorded ones did not."""
-    before, after = (
-        {node.id for text in texts.values() for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
-        for texts in (sources.recorded, sources.present)
-    )
-    imported = {
-        (alias.asname or alias.name).partition(".")[0]
-        for text in sources.present.values()
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for alias in node.names
-    }
-    return (after | imported) - before
-
-
 def probe_lines(edit: Edit) -> dict[str, list[int]]:
     """The lines of each file that are probes."""
     return {file: sorted(lines) for file, lines in edit.lines.added.items() if lines}

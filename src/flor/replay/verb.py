@@ -16,9 +16,10 @@ from flor.replay.crew import Crew
 from flor.replay.history import History
 from flor.replay.keeping import answer, keep, new_folder, question
 from flor.replay.merging import Findings, Merged, Merger, Parts
-from flor.replay.planning import Sources, doubtful_lines, loops_with_else, make_plan, new_names, probe_lines
+from flor.replay.planning import Sources, doubtful_lines, loops_with_else, make_plan, probe_lines
 from flor.replay.result import Result
 from flor.replay.sources import present_sources, recorded_sources
+from flor.source.newnames import new_names
 from flor.source.probes import diff_sources
 from flor.source.volatile import volatile_lines
 
@@ -176,7 +177,7 @@ class Replay:
             probe_lines=probe_lines(self.edit),
             doubtful=doubtful_lines(self.edit),
             never_skip=tuple(sorted(loops_with_else(self.sources))),
-            new_names=tuple(sorted(new_names(self.sources))),
+            new_names=tuple(sorted(new_names(self.sources.recorded, self.sources.present))),
         )
         return [replace(base, worker=number, segment=segment) for number, segment in enumerate(plan.segments)]
 

@@ -90,11 +90,15 @@ class Restorer:
             rebinding = restore(snapshot, scopes, project=self.scopes.owns_module)
         except RestoreMismatch as error:
             raise RestoreMismatch(error.what, where=str(key), todo=error.where) from error
-        self.scopes.bind(caller, rebinding.values, rebinding.unbind)
+        self.scopes.bind(caller, rebinding.values, self._unbind(rebinding.unbind))
         self.restore_files(self.checkpoints.found[key].files)
         if ITEM in rebinding.values:
             frame.item = rebinding.values[ITEM][ITEM]
         return [str(doubt) for doubt in rebinding.doubts]
+
+    def _unbind(self, names: Mapping[str, set[str]]) -> dict[str, set[str]]:
+        """Without the names that a probe has bound: the recorded program cannot have had them."""
+        return {scope: {n for n in found if not self.ignored(f"{scope}:{n}")} for scope, found in names.items()}
 
     def compare(self, key: Key, now: Snapshot) -> list[str]:
         """What differs between the recorded state and this one; empty if nothing does."""

@@ -46,6 +46,7 @@ from flor.state.handlers.weak import WeakHandler
 from flor.state.inert import inert_reason, shared_reason
 from flor.state.made import native_ancestor
 from flor.state.settings import Settings, Surroundings
+from flor.state.standins import STAND_IN, is_stand_in
 
 HANDLERS: dict[str, Handler] = {
     handler.kind: handler
@@ -189,6 +190,8 @@ def refine(kind: str, obj: Any) -> str:
         return "sparse"
     if kind == "array" and obj.dtype.kind == "O":
         return "object-array"
+    if kind == "inert" and is_stand_in(obj):
+        return STAND_IN
     if kind == "dict" and type(obj) is dict and "__builtins__" in obj and "__name__" in obj:
         return "inert"
     return kind

@@ -14,6 +14,7 @@ from flor.state.handlers.loader_iterators import LoaderIteratorHandler
 from flor.state.kinds import HANDLERS, choose, refine
 from flor.state.names import lookup
 from flor.state.snapshot import Ref, Slot, Snapshot
+from flor.state.standins import STAND_IN
 from flor.state.world import world
 
 
@@ -63,19 +64,22 @@ class Matching:
             return
         node = self.snapshot.nodes[number]
         handler = HANDLERS[node.kind]
-        if isinstance(handler, LoaderIteratorHandler) and self._kind(obj) == node.kind:
-            self._offer(handler.hints(node, obj))
-        if self._kind(obj) != node.kind:
+        seen, kind = obj, self._kind(obj)
+        if kind == STAND_IN:
+            seen, kind = obj.__wrapped__, self._kind(obj.__wrapped__)
+        if isinstance(handler, LoaderIteratorHandler) and kind == node.kind:
+            self._offer(handler.hints(node, seen))
+        if kind != node.kind:
             return
         identity = handler.identity(obj)
-        if identity in self._claimed or not handler.accepts(node, obj):
+        if identity in self._claimed or not handler.accepts(node, seen):
             return
         self._alive.append(obj)
         if node.kind != "reduced" or self._equal(slot, obj):
             self.live[number] = obj
             if handler.claims:
                 self._claimed[identity] = number
-        self._offer(handler.pairs(node, obj))
+        self._offer(handler.pairs(node, seen))
         if handler.guesses_needed(node):
             self._unsure.append((number, obj))
 

@@ -8,6 +8,8 @@ from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from flor.state.standins import original
+
 
 def name_of(obj: Any) -> str:
     """The `module:qualname` that an object claims for itself; nothing of the user's code runs."""
@@ -70,4 +72,4 @@ def _member(owner: Any, name: str) -> Any:
 def is_named(obj: Any) -> bool:
     """True if the object is what its own name leads to."""
     name = name_of(obj)
-    return "<" not in name and not name.startswith(":") and lookup(name) is obj
+    return "<" not in name and not name.startswith(":") and original(lookup(name)) is obj

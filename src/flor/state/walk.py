@@ -11,6 +11,7 @@ from flor.state.kinds import HANDLERS, choose, refine
 from flor.state.names import type_name
 from flor.state.regions import Region, Use
 from flor.state.snapshot import ATOMS, LONG_TEXT, Blob, Node, Ref, Slot
+from flor.state.standins import STAND_IN
 
 
 class TooMany(Exception):
@@ -106,7 +107,8 @@ class Walker:
         try:
             if kind is None:
                 kind = self._kinds[cls] = choose(cls, self.project)
-            return HANDLERS[refine(kind, obj)].save(obj, self)
+            kind = refine(kind, obj)
+            return self._save(obj.__wrapped__) if kind == STAND_IN else HANDLERS[kind].save(obj, self)
         except Refused as refused:
             return self._refuse(obj, str(refused))
         except TooMany:
