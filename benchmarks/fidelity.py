@@ -41,9 +41,9 @@ class Judged:
 
     @property
     def clean(self) -> bool:
-        """True if everything is exact, nothing is marked, and no replay had to be done again."""
-        every = all(one.verdict == EXACT for one in self.continued) and bool(self.continued)
-        return every and not self.marked and self.replayed is not None and self.replayed.verdict == EXACT
+        """True if nothing is marked, nothing wrong, and the replay exact without a warning."""
+        wrong = any(one.verdict == WRONG for one in self.continued)
+        return not (self.marked or wrong) and self.replayed is not None and self.replayed.verdict == EXACT
 
     @property
     def troubles(self) -> list[str]:
@@ -81,9 +81,8 @@ def table(all_judged: list[Judged]) -> str:
         points = [one.verdict for judged in some for one in judged.continued]
         told = len(points) - points.count(EXACT) - points.count(WRONG)
         kept = sum(not judged.marked for judged in some)
-        lines.append(
-            f"| {family} | {len(some)} | {kept} | {len(points)} | {points.count(EXACT)} | {told} | {points.count(WRONG)} |"
-        )
+        counts = (len(some), kept, len(points), points.count(EXACT), told, points.count(WRONG))
+        lines.append(f"| {family} | " + " | ".join(map(str, counts)) + " |")
     lines += ["", "| family | replays with probes | exact | of these, executed from the start | told | WRONG | clean |"]
     lines.append("|---|---|---|---|---|---|---|")
     for family in FAMILIES:

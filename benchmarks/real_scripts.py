@@ -148,7 +148,9 @@ class Bench:
         return self.run([*self.flor, "record", Path(case.script).name, *shlex.split(case.arguments)], folder)
 
     def replay(self, folder: Path, *options: str) -> Done:
-        """A replay of the sources as they are now."""
+        """A replay of the sources as they are now; earlier ones are forgotten, or the store would answer at once."""
+        for earlier in folder.glob(".flor/runs/*/replays"):
+            shutil.rmtree(earlier)
         return self.run([*self.flor, "replay", *options], folder)
 
 

@@ -237,7 +237,6 @@ def test_tools_find_what_they_find_under_python(row: Row, tmp_path: Path) -> Non
     assert_same(row, tmp_path / "work")
 
 
-@pytest.mark.xfail(strict=True, reason="our calls after a loop have its last line, for they span the loop")
 def test_a_debugger_steps_out_of_a_loop_as_under_python(tmp_path: Path) -> None:
     script = """
         def f():

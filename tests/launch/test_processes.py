@@ -121,7 +121,6 @@ def test_children_live_as_under_python(row: Row, tmp_path: Path) -> None:
     assert_same(row, tmp_path / "work")
 
 
-@pytest.mark.xfail(strict=True, reason="the journal's and the writer's threads are threading.Threads")
 def test_threads_of_ours_are_not_counted(tmp_path: Path) -> None:
     script = "import threading\nprint(threading.active_count(), [t.name for t in threading.enumerate()])"
     assert_same(Row("count", script), tmp_path / "work")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from zygote import Ran, Zygote
 
 from flor.model.checkpoints import Key
 from flor.model.plan import Order, Plan, Segment
@@ -20,7 +23,6 @@ from flor.replay.orders import write_order
 from flor.replay.sources import recorded_sources
 from flor.replay.worker import REFUSED
 from flor.store.reader import read_journal
-from zygote import Ran, Zygote
 
 EXACT, REFUSES, RAISES, WRONG = "exact", "refused", "raised", "WRONG"
 
@@ -49,6 +51,7 @@ class Recorded:
     found: Run
     history: History
     bug: str | None = None
+    volatile: tuple[str, ...] = ()  # patterns of what differs from run to run
     _tries: int = 0
 
     @property
@@ -71,7 +74,7 @@ class Recorded:
         folder.mkdir()
         order = folder / "order.json"
         write_order(self._order(key, folder), order)
-        ran = self.zygote.step("worker", self.folder, bug=self.bug, order=str(order))
+        ran = self.zygote.step("worker", self.folder, bug=self.bug, order=str(order), awake=True)
         journal = next((path for path in folder.glob("w0.*") if path.suffix in (".live", ".journal")), None)
         events = list(read_journal(journal)) if journal else []
         shutil.rmtree(folder)
@@ -81,9 +84,7 @@ class Recorded:
         at_end = key.iteration is None
         segment = Segment(key.iteration or 0, None, key.iteration)
         run_of = self.history.loops.get(key.execution)
-        plan = Plan(
-            key.execution, run_of.iterations if run_of else 0, (segment,), frozenset(), not at_end, at_end, 0.0
-        )
+        plan = Plan(key.execution, run_of.iterations if run_of else 0, (segment,), frozenset(), not at_end, at_end, 0.0)
         facts, sources = self.found.facts, dict(recorded_sources(self.found))
         others = (other for other in self.history.checkpoints if other.iteration is None and other != key)
         return Order(
@@ -102,13 +103,18 @@ class Recorded:
             return Continued(key, RAISES, raised or ran.stderr[-2000:])
         if key.iteration is None and "skipped" not in notes:
             return Continued(key, RAISES, "the loop was not skipped")
-        want, got = self._expected(key), _logged(events)
+        want, got = self._masked(self._expected(key)), self._masked(_logged(events))
         if want != got:
             return Continued(key, WRONG, _difference(want, got))
         differing = next((n for n in _checked(events) if n.values["differences"]), None)
         if differing is not None:
             return Continued(key, WRONG, f"state: {differing.values['differences'][:2]}")
         return Continued(key, EXACT)
+
+    def _masked(self, text: bytes) -> bytes:
+        for pattern in self.volatile:
+            text = re.sub(pattern.encode(), b"<volatile>", text)
+        return text
 
     def _expected(self, key: Key) -> bytes:
         """What the full run logged from the checkpoint on; without the loop, for one at its end."""

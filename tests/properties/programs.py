@@ -7,7 +7,7 @@ import random
 from dataclasses import dataclass
 from textwrap import dedent, indent
 
-from ideas import IDIOMATIC, WILD, Idea, named
+from ideas import IDIOMATIC, MODELS, WILD, Idea, named
 
 IMPORTS = """
 import argparse, array, collections, copy, dataclasses, datetime, enum, functools, hashlib, heapq, io, itertools
@@ -33,34 +33,6 @@ def digest(model, opt):
     return hashlib.sha1(b''.join(parts)).hexdigest()[:12]
 """
 
-MODELS = {
-    "sequential": ("", "model = nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Dropout(0.3), nn.Linear(6, 3))"),
-    "norm": ("", "model = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.ReLU(), nn.Linear(6, 3))"),
-    "class": (
-        "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.a = nn.Linear(4, 5)\n"
-        "        self.b = nn.Linear(5, 3)\n        self.drop = nn.Dropout(0.2)\n        self.calls = 0\n"
-        "        self.register_buffer('mean', torch.zeros(5))\n"
-        "    def forward(self, x):\n        self.calls += 1\n        h = torch.relu(self.a(x))\n"
-        "        if self.training:\n            self.mean.mul_(0.9).add_(0.1 * h.detach().mean(0))\n"
-        "        if PROBE: print('calls', self.calls, h.sum().item())\n        return self.b(self.drop(h - self.mean))",
-        "model = Net()",
-    ),
-    "tied": (
-        "class Tied(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.up = nn.Linear(4, 4)\n"
-        "        self.down = nn.Linear(4, 4)\n        self.down.weight = self.up.weight\n        self.head = nn.Linear(4, 3)\n"
-        "    def forward(self, x):\n        h = self.down(torch.tanh(self.up(x)))\n"
-        "        if PROBE: flor.log('h', h)\n        return self.head(h)",
-        "model = Tied()",
-    ),
-    "recurrent": (
-        "class Rnn(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.cell = nn.GRUCell(4, 5)\n"
-        "        self.head = nn.Linear(5, 3)\n        self.state = None\n    def forward(self, x):\n"
-        "        h = torch.zeros(x.shape[0], 5) if self.state is None else self.state[:1].expand(x.shape[0], 5)\n"
-        "        for _ in range(2):\n            h = self.cell(x, h)\n        self.state = h.detach()\n        return self.head(h)",
-        "model = Rnn()",
-    ),
-}
-
 OPTIMIZERS = (
     "torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)",
     "torch.optim.SGD(model.parameters(), lr=0.1)",
@@ -81,7 +53,8 @@ INNER = {
         "for i, (x, y) in enumerate(loader):",
     ),
     "seeded loader": (
-        "loader = DataLoader(TensorDataset(X, Y), batch_size=8, shuffle=True, generator=torch.Generator().manual_seed(3))",
+        "seeded = torch.Generator().manual_seed(3)\n"
+        "loader = DataLoader(TensorDataset(X, Y), batch_size=8, shuffle=True, generator=seeded)",
         "for i, (x, y) in enumerate(tqdm(loader, disable=True)):",
     ),
     "noisy dataset": (
@@ -91,7 +64,7 @@ INNER = {
     "permutation": ("", "for i, index in enumerate(torch.randperm(24).split(8)):\n    x, y = X[index], Y[index]"),
     "numpy order": (
         "indices = np.arange(24)",
-        "np.random.shuffle(indices)\nfor i in range(3):\n    x, y = X[indices[i * 8:(i + 1) * 8]], Y[indices[i * 8:(i + 1) * 8]]",
+        "np.random.shuffle(indices)\nfor i in range(3):\n    part = indices[i * 8:(i + 1) * 8]\n    x, y = X[part], Y[part]",
     ),
     "while": ("", "i = -1\nwhile i < 2:\n    i += 1\n    x, y = X[i * 8:(i + 1) * 8], Y[i * 8:(i + 1) * 8]"),
     "infinite": (
@@ -106,7 +79,7 @@ NOISY = (
     "        return self.X[k] + 0.1 * torch.randn(4), self.Y[k]"
 )
 
-STEPS = "steps = DataLoader(TensorDataset(X, Y), batch_size=6, shuffle=True)"
+STEPS = "steps = DataLoader(Noisy(X, Y), batch_size=6, shuffle=True)"
 OUTER = ("range", "while", "count", "enumerate", "tqdm", "true")
 WILD_OUTER = (*OUTER, "generator", "iterator", "zip", "batches")
 HEADERS = {
@@ -136,7 +109,7 @@ PROBES = {
         "print('probe', epoch, i, loss.item())",
         "flor.log('grads', [p.grad.norm().item() for p in model.parameters() if p.grad is not None])",
         "if i % 2 == 0:\n    print('even', i, out.detach().abs().max().item())",
-        "for k, p in enumerate(model.parameters()):\n    print('norm', k, p.detach().norm().item())",
+        "for nth, weight in enumerate(model.parameters()):\n    print('norm', nth, weight.detach().norm().item())",
         "with torch.no_grad():\n    ratio = (out.detach() ** 2).mean().item()\nflor.log('ratio', ratio)",
         "flor.log('x', x)",
     ),
@@ -189,7 +162,7 @@ def compose(structure: str, outer: str, inner: str, model: str, *ideas: str) -> 
     """A program of chosen parts."""
     writer = _Writer(random.Random(1), 1, "wild")
     writer.structure, writer.outer, writer.inner, writer.model = structure, outer, inner, model
-    writer.ideas = named(*ideas)
+    writer.optimizer, writer.ideas = OPTIMIZERS[0], named(*ideas)
     return writer.program()
 
 
@@ -203,6 +176,7 @@ class _Writer:
         self.inner = chance.choice(list(INNER))
         self.outer = chance.choice(WILD_OUTER if wild else OUTER)
         self.model = chance.choice(list(MODELS))
+        self.optimizer = chance.choice(OPTIMIZERS)
         ideas = list(IDIOMATIC) + (list(WILD) * 2 if wild else [])
         count = chance.randrange(4, 9) if wild else chance.randrange(2, 6)
         self.drawn = list(dict.fromkeys(chance.sample(ideas, count)))
@@ -227,12 +201,12 @@ class _Writer:
         return f"random.seed({self.seed})\nnp.random.seed({self.seed})\ntorch.manual_seed({self.seed})"
 
     def _top(self) -> str:
-        noisy = NOISY if self.inner == "noisy dataset" else ""
-        return "\n".join([noisy, MODELS[self.model][0], *(idea.top for idea in self.ideas)])
+        noisy = NOISY if self.inner == "noisy dataset" or self.outer == "batches" else ""
+        return "\n".join([noisy, MODELS[self.model].top, *(idea.top for idea in self.ideas)])
 
     def _setup(self) -> str:
-        optimizer = f"opt = {self.chance.choice(OPTIMIZERS)}"
-        own = [DATA, MODELS[self.model][1], optimizer, INNER[self.inner][0]]
+        optimizer = f"opt = {self.optimizer}"
+        own = [DATA, MODELS[self.model].setup, optimizer, INNER[self.inner][0]]
         own += [STEPS] if self.outer == "batches" else []
         return "\n".join([*own, *(idea.setup for idea in self.ideas)])
 
@@ -247,7 +221,9 @@ class _Writer:
     def _outer_loop(self, inner: str) -> str:
         body = [self._probe("begin"), *(idea.outer for idea in self.ideas), inner]
         body += [idea.after for idea in self.ideas] + [self._probe("outer")]
-        body.append("print('epoch', epoch, value, digest(model, opt))" if self.chance.random() < 0.5 else "print(epoch, value)")
+        body.append(
+            "print('epoch', epoch, value, digest(model, opt))" if self.chance.random() < 0.5 else "print(epoch, value)"
+        )
         return f"{HEADERS[self.outer]}\n" + indent("\n".join(body), "    ")
 
     def _final(self) -> str:
@@ -283,15 +259,26 @@ class _Writer:
 
     def _class(self) -> str:
         setup, state = self._state()
-        methods = {"__init__(self)": setup, "train_epoch(self, epoch)": f"{self._inner_loop()}\nreturn total / max(n, 1)",
-                   "fit(self)": self._outer_loop("value = self.train_epoch(epoch)"), "report(self)": self._final()}  # fmt: skip
+        methods = {
+            "__init__(self)": setup,
+            "train_epoch(self, epoch)": f"{self._inner_loop()}\nreturn total / max(n, 1)",
+            "fit(self)": self._outer_loop("value = self.train_epoch(epoch)"),
+            "report(self)": self._final(),
+        }
         own = _Own(state)
-        texts = [_function(head, ast.unparse(own.visit(ast.parse(dedent(body)))), "", set()) for head, body in methods.items()]
-        return "class Trainer:\n" + indent("\n".join(texts), "    ") + "\ntrainer = Trainer()\ntrainer.fit()\ntrainer.report()"
+        texts = [
+            _function(head, ast.unparse(own.visit(ast.parse(dedent(body)))), "", set())
+            for head, body in methods.items()
+        ]
+        return (
+            "class Trainer:\n"
+            + indent("\n".join(texts), "    ")
+            + "\ntrainer = Trainer()\ntrainer.fit()\ntrainer.report()"
+        )
 
     def _state(self) -> tuple[str, set[str]]:
         setup = self._setup()
-        return setup, {name for name in bound(setup)}
+        return setup, bound(setup)
 
 
 def bound(text: str) -> set[str]:

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import sys
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 CARRIERS: dict[str, tuple[str, ...]] = {
-    "flat": ("flat", "range", "loader", "norm", "numpy draw", "python draw", "window", "dict order", "late view"),
+    "flat": ("flat", "range", "loader", "norm", "numpy draw", "python draw", "late window", "dict order", "late view"),
     "main": ("main", "while", "permutation", "sequential", "global step", "alias", "deleted", "hidden", "generator"),
-    "closure": ("closure", "range", "infinite", "class", "closure", "swap", "history", "step lr", "evaluate"),
+    "closure": (
+        "closure",
+        "range",
+        "infinite",
+        "class",
+        "closure",
+        "swap",
+        "history",
+        "step lr",
+        "module flag",
+        "plain attribute",
+    ),
     "globals": ("globals", "count", "loader", "tied", "class attribute", "slots", "confusion", "freeze", "grad left"),
     "batches": ("flat", "batches", "permutation", "sequential", "own random"),
 }
@@ -65,7 +78,7 @@ def _numpy_memory(region: Any) -> bool:
 
 
 def _of_optimizer(obj: Any) -> bool:
-    return bool(obj) and all(type(key).__name__ == "Parameter" for key in obj)
+    return isinstance(obj, defaultdict) and obj.default_factory is dict
 
 
 def break_aliases() -> None:
@@ -108,20 +121,17 @@ def lose_bound() -> None:
 def prune_live() -> None:
     """Each name of the loop's function is taken for dead, and dead names are not kept."""
     from flor.launch.liveness import DeadNames
-    from flor.state import capture
 
     def drop(snapshot: Any, walk: Any, scope: str, name: str, obj: Any) -> None:
         snapshot.unkept.setdefault(scope, {})[name] = "dead"
 
     DeadNames.__call__ = lambda self, loop, at_end: frozenset(("global_step", "hidden"))  # type: ignore[method-assign]
-    capture._try = drop
+    sys.modules["flor.state.capture"]._try = drop  # type: ignore[attr-defined]
 
 
 def keep_bound() -> None:
     """A name that was not bound stays bound."""
-    from flor.state import restore
-
-    restore._gone = lambda snapshot, here, scope: set()
+    sys.modules["flor.state.restore"]._gone = lambda snapshot, here, scope: set()  # type: ignore[attr-defined]
 
 
 def drop_grad() -> None:
@@ -150,7 +160,7 @@ def split_storage() -> None:
     """Two tensors that look into one storage are saved as if each had its own."""
     from flor.state.regions import Region
 
-    Region.key = property(lambda self: (self.device, self.address, id(self.owner)))  # type: ignore[assignment, method-assign]
+    Region.key = property(lambda self: (self.device, self.address, id(self)))  # type: ignore[assignment, method-assign]
 
 
 def stay_at_start() -> None:
@@ -229,7 +239,7 @@ BUGS: dict[str, Bug] = {
     "an optimizer's state is left out": Bug("flat", no_fill("dict", _of_optimizer)),
     "buffers are left out": Bug("flat", hidden(lambda obj, name: name == "_buffers")),
     "the training flag is not restored": Bug("closure", hidden(lambda obj, name: name == "training")),
-    "plain attributes of a module are left out": Bug("closure", hidden(lambda obj, name: name == "calls")),
+    "plain attributes of a module are left out": Bug("closure", hidden(lambda obj, name: name == "note")),
     "a scheduler's place is left out": Bug("closure", hidden(lambda obj, name: name == "last_epoch")),
     "the order of a dict is lost": Bug("flat", lose_order),
     "the bound of a deque is lost": Bug("flat", lose_bound),

@@ -35,10 +35,14 @@ class Ran:
 class Zygote:
     """The test's side: asks for steps, one after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, *modules: str) -> None:
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
         self.process = subprocess.Popen(
-            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True
+            [sys.executable, __file__, *modules],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            text=True,
         )
         self.steps = 0
 
@@ -86,9 +90,10 @@ def serve() -> None:
 def _import_everything() -> None:
     """All that a step needs, so that its fork need not read it."""
     import gc
+    import importlib
 
     import numpy.random  # noqa: F401
-    import torch._dynamo  # noqa: F401 (an optimizer imports it at its first step)
+    import torch._dynamo
     import torch.optim.swa_utils
     import torch.utils.data  # noqa: F401
 
@@ -99,6 +104,8 @@ def _import_everything() -> None:
     import flor.replay.worker  # noqa: F401
 
     sys.path.insert(0, str(HERE))
+    for name in sys.argv[1:]:
+        importlib.import_module(name)
     gc.freeze()
 
 
@@ -170,15 +177,14 @@ def plain(script: str = "train.py", logs: str | None = None) -> None:
     exec(compile(Path(script).read_text(), module.__file__ or "", "exec", dont_inherit=True), module.__dict__)
 
 
-def record(script: str = "train.py", module: str | None = None, often: bool = True) -> None:
+def record(command: tuple[str, ...] = ("train.py",), often: bool = True) -> None:
     """`flor record --overhead 10`; `often` takes a checkpoint wherever one may be taken, however short the loop."""
     from flor.record import Request, prepare
 
     if often:
         take_them_all()
-    arguments: tuple[str, ...] = ()
-    words = (None, module) if module else (script, None)
-    prepare(Request(*words, arguments, tolerance=10.0, hash_seed="0")).run_script()
+    script, module, *arguments = (None, *command[1:]) if command[0] == "-m" else (command[0], None, *command[1:])
+    prepare(Request(script, module, tuple(arguments), tolerance=10.0, hash_seed="0")).run_script()
 
 
 def take_them_all() -> None:
@@ -217,10 +223,12 @@ def replay(workers: int, result: str) -> None:
     Path(result).write_text(json.dumps(found))
 
 
-def worker(order: str) -> None:
-    """A worker of a replay; it ends the process itself."""
+def worker(order: str, awake: bool = False) -> None:
+    """A worker of a replay, which ends the process itself; `awake` if it need not sleep where the script does."""
     from flor.replay import worker as module
 
+    if awake:
+        time.sleep = lambda _: None
     sys.argv[:] = [module.__file__ or "", order]
     module.main()
 

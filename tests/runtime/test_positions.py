@@ -7,6 +7,8 @@ import threading
 import pytest
 from flor_scene import Scene
 
+from flor.runtime.session import DEEP
+
 
 def test_outside_of_loops_a_position_is_empty(scene: Scene) -> None:
     assert scene.play("here(1)") == [(1, ())]
@@ -174,3 +176,24 @@ def test_a_log_finds_its_statement(scene: Scene) -> None:
         A().m()
         """)
     assert [kept.statement for kept in scene.sink.kept] == ["s.py:3:f", "s.py:4:f", "s.py:7:A.m"]
+
+
+def test_a_deep_recursion_is_followed_only_so_far(scene: Scene) -> None:
+    scene.play("""
+        def down(n):
+            for i in range(2):
+                if i == 0 and n: down(n - 1)
+                if i == 1: here(n)
+        def sink(n):
+            while n:
+                n -= 1
+                sink(n)
+                here(n)
+                break
+        down(60)
+        sink(60)
+        here(0)
+        """)
+    depths = [len(position) for _, position in scene.places]
+    assert depths == [DEEP] * 37 + list(range(DEEP, 0, -1)) + [DEEP] * 36 + list(range(DEEP, 0, -1)) + [0]
+    assert scene.session.stack == []

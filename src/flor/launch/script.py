@@ -83,12 +83,25 @@ def without_our_frames(hook: Hook) -> Hook:
 
     def shown(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         users = trimmed(trace)
+        _trim_causes(error)
         try:
             hook(kind, error.with_traceback(users), users)
         except Exception as second:
             _hook_failed(second, error)
 
     return shown
+
+
+def _trim_causes(error: BaseException) -> None:
+    """Take our frames out of the tracebacks that are shown above this one."""
+    known: set[int] = {id(error)}
+    left = [error.__cause__, error.__context__]
+    while left:
+        cause = left.pop()
+        if cause is not None and id(cause) not in known:
+            known.add(id(cause))
+            cause.__traceback__ = trimmed(cause.__traceback__)
+            left += [cause.__cause__, cause.__context__]
 
 
 def _hook_failed(second: BaseException, first: BaseException) -> None:

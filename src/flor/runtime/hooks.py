@@ -26,7 +26,10 @@ def iterate(loop: str, iterable: Iterable[Any]) -> Iterable[Any]:
     session = current.session
     if session is None or session.thread != get_ident():
         return iterable
-    return session.iterate(loop, iterable, sys._getframe(1))
+    try:
+        return session.iterate(loop, iterable, sys._getframe(1))
+    except RecursionError:  # whether the user's recursion is too deep is not ours to say; so in all of these
+        return iterable
 
 
 def begin(loop: str) -> None:
@@ -35,7 +38,10 @@ def begin(loop: str) -> None:
         return
     session = current.session
     if session is not None and session.thread == get_ident():
-        session.start_while(loop, sys._getframe(1))
+        try:
+            session.start_while(loop, sys._getframe(1))
+        except RecursionError:
+            pass
 
 
 def turn(loop: str) -> bool:
@@ -45,7 +51,10 @@ def turn(loop: str) -> bool:
     session = current.session
     if session is None or session.thread != get_ident():
         return True
-    return session.turn(loop, sys._getframe(1))
+    try:
+        return session.turn(loop, sys._getframe(1))
+    except RecursionError:
+        return True
 
 
 def done(loop: str) -> None:
@@ -54,7 +63,10 @@ def done(loop: str) -> None:
         return
     session = current.session
     if session is not None and session.thread == get_ident():
-        session.done(loop, sys._getframe(1))
+        try:
+            session.done(loop, sys._getframe(1))
+        except RecursionError:
+            pass
 
 
 def end(loop: str) -> None:
@@ -63,7 +75,10 @@ def end(loop: str) -> None:
         return
     session = current.session
     if session is not None and session.thread == get_ident():
-        session.end(loop, sys._getframe(1))
+        try:
+            session.end(loop, sys._getframe(1))
+        except RecursionError:
+            pass
 
 
 def probing(place: str) -> None:
@@ -84,7 +99,10 @@ def enter(function: str) -> None:
     """A function of the project is entered."""
     session = current.session
     if session is not None and (session.context, function) not in session.entered and session.thread == get_ident():
-        session.enter(function)
+        try:
+            session.enter(function)
+        except RecursionError:
+            pass
 
 
 # torch.compile runs a function so marked once, when it traces, and takes the result as a constant.

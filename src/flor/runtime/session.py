@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 SHORT = 20e-6  # seconds: iterations shorter than this are let go by in chunks
 CHUNK = 5e-3  # seconds a chunk should last
+DEEP = 24  # a recursion is followed this far: each level makes every position longer
 
 
 class Conductor(Protocol):
@@ -66,11 +67,11 @@ class Session:
     # -- what instrumented code calls, by way of runtime.hooks --------------------------------
 
     def begin(self, loop: str, caller: FrameType) -> LoopFrame | None:
-        """Push a loop, unless it is demoted or torch is watching."""
+        """Push a loop, unless it is demoted, deep in a recursion, or torch is watching."""
         site = self.sites.get(loop)
         if site is None:
             site = self.sites[loop] = Site(loop, self.intern(loop))
-        if site.demoted or is_tracing():
+        if site.demoted or site.active >= DEEP or is_tracing():
             return None
         parent = self.stack[-1] if self.stack else None
         frame = LoopFrame(site, id(caller), parent)

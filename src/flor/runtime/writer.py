@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import queue
 import threading
 from collections.abc import Callable, Mapping
@@ -51,7 +52,7 @@ class CheckpointWriter:
         self._numbers = 0
         self._free = threading.Semaphore(STAGED)
         self._queue: queue.SimpleQueue[Pending | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._work, name="flor-writer", daemon=True)
+        self._ended = threading.Event()
         self._started = False
 
     def ready(self) -> bool:
@@ -69,18 +70,22 @@ class CheckpointWriter:
             return
         if not self._started:
             self._started = True
-            self._thread.start()
+            # Not a threading.Thread: a script that counts its threads must not find ours among them.
+            _thread.start_new_thread(self._work, ())
         self._queue.put(pending)
 
     def close(self, timeout: float) -> None:
         """Let what is pending become durable, within a bound; what does not is absent."""
-        if self._started:
+        if self._started:  # only ever asked in the process that was recorded
             self._queue.put(None)
-            self._thread.join(timeout)
+            self._ended.wait(timeout)
 
     def _work(self) -> None:
-        while (pending := self._queue.get()) is not None:
-            self._settle(pending)
+        try:
+            while (pending := self._queue.get()) is not None:
+                self._settle(pending)
+        finally:
+            self._ended.set()
 
     def _settle(self, pending: Pending) -> None:
         """Write one snapshot and give its memory back."""

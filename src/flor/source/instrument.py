@@ -151,8 +151,12 @@ class _Instrumenter(ast.NodeTransformer):
 def _guarded(loop: ast.For | ast.While, name: str) -> ast.stmt:
     """The loop between `done` and `end`."""
     done, end = (ast.Expr(_call(hook, ast.Constant(name), at=loop)) for hook in ("done", "end"))
-    guard = ast.Try(body=[loop, ast.copy_location(done, loop)], handlers=[], orelse=[], finalbody=[end])
-    ast.copy_location(end, loop)
+    for statement in (done, end):  # on the loop's first line only, so that a debugger does not stop on its last
+        for node in (statement, *ast.walk(statement.value)):
+            if isinstance(node, ast.expr | ast.stmt):
+                ast.copy_location(node, loop)
+                node.end_lineno, node.end_col_offset = node.lineno, node.col_offset
+    guard = ast.Try(body=[loop, done], handlers=[], orelse=[], finalbody=[end])
     return ast.copy_location(guard, loop)
 
 

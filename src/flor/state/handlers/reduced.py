@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import copyreg
 from collections.abc import Iterable, Iterator
+from itertools import cycle
 from typing import Any, NamedTuple
 
 from flor.state.handler import MISSING, Handler, Load, Refused, Walk
 from flor.state.names import lookup, type_name
-from flor.state.snapshot import Node, Slot
+from flor.state.snapshot import ATOMS, Node, Slot
 
 
 class Pieces(NamedTuple):
@@ -34,6 +35,8 @@ def pieces(obj: Any) -> Pieces | str:
     if isinstance(found, str):
         return found
     make, args, state, items, pairs = (*found, None, None, None)[:5]
+    if type(obj) is cycle:
+        args = _one_way(args, state)
     return Pieces(make, args, state, list(items or ()), list(pairs or ()))
 
 
@@ -84,8 +87,8 @@ class ReducedHandler(Handler):
         return maker(*args)
 
     def fill(self, node: Node, obj: Any, load: Load) -> None:
-        """State and elements, as unpickling would put them."""
-        if "global" in node.meta:
+        """State and elements, as unpickling would put them; not twice, since `itertools.cycle` begins anew then."""
+        if "global" in node.meta or _has(obj, node, load):
             return
         start = 1 + node.meta["args"]
         state, *rest = (load(slot) for slot in node.items[start:])
@@ -96,6 +99,38 @@ class ReducedHandler(Handler):
             obj[key] = value
         if state is not None:
             set_state(obj, state)
+
+
+def _one_way(args: tuple[Any, ...], state: tuple[list[Any], int]) -> tuple[Any, ...]:
+    """A cycle after its first round holds the next place in two ways, at the end and at the beginning: one of them."""
+    saved, later = state
+    parts: tuple[Any, ...] = args[0].__reduce__() if later else ()
+    if len(parts) < 3 or parts[1][0] is not saved:
+        return args
+    again: Any = iter(saved)
+    again.__setstate__(parts[2] % len(saved))
+    return (again,)
+
+
+def _has(obj: Any, node: Node, load: Load) -> bool:
+    """True if the object's pieces are the saved ones already, these very objects."""
+    try:
+        found = pieces(obj)
+    except Refused:
+        return False
+    start = 1 + node.meta["args"]
+    wanted = [load(slot) for slot in node.items[start:]]
+    return not isinstance(found, str) and _alike(_flat(found)[1 + len(found.args) :], wanted)
+
+
+def _alike(found: Any, wanted: Any) -> bool:
+    if found is wanted:
+        return True
+    if type(found) is not type(wanted):
+        return False
+    if type(found) in (tuple, list):
+        return len(found) == len(wanted) and all(map(_alike, found, wanted))
+    return type(found) in ATOMS and type(found) is not float and bool(found == wanted)
 
 
 def set_state(obj: Any, state: Any) -> None:

@@ -1,0 +1,43 @@
+"""itertools.cycle, wherever it has come to and whatever the live one has."""
+
+from __future__ import annotations
+
+from itertools import cycle, islice
+from typing import Any
+
+import pytest
+
+from flor.state import Snapshot, capture, decode, differences, encode, restore
+
+
+def moved(steps: int) -> cycle[int]:
+    wheel = cycle([1, 2, 3])
+    list(islice(wheel, steps))
+    return wheel
+
+
+def taken(wheel: cycle[int]) -> Snapshot:
+    snapshot = capture({"main": {"wheel": wheel}}, project=lambda _: False)
+    snapshot.digest()
+    return snapshot
+
+
+def restored(snapshot: Snapshot, live: cycle[int]) -> Any:
+    graph, blobs = encode(snapshot)
+    kept = {blob.name: memoryview(bytes(blob.data or b"")) for blob in blobs}
+    saved = decode(graph, kept.__getitem__)
+    return restore(saved, {"main": {"wheel": live}}, project=lambda _: False).values["main"]["wheel"]
+
+
+@pytest.mark.parametrize("saved", range(8))
+@pytest.mark.parametrize("live", range(8))
+def test_a_cycle_goes_on_where_it_was(saved: int, live: int) -> None:
+    again = restored(taken(moved(saved)), moved(live))
+    assert list(islice(again, 7)) == list(islice(moved(saved), 7))
+
+
+@pytest.mark.parametrize("more", range(7))
+def test_a_restored_cycle_is_taken_as_the_true_one_is(more: int) -> None:
+    again = restored(taken(moved(4)), moved(0))
+    list(islice(again, more))
+    assert list(differences(taken(moved(4 + more)), taken(again), limit=5)) == []
