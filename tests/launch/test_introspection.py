@@ -247,4 +247,4 @@ def test_a_debugger_steps_out_of_a_loop_as_under_python(tmp_path: Path) -> None:
             return i
         f()
         """
-    assert_same(Row("steps", script, stdin="n\nn\nn\nn\nn\nn\nc\n"), tmp_path / "work")
+    assert_same(Row("steps", script, stdin="n\nn\nn\nn\nc\n"), tmp_path / "work")
