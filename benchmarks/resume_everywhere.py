@@ -29,8 +29,7 @@ from flor.replay.history import History
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PROBED = re.compile(r"#@(outer|inner)$")
-NOT_REPOSITORY = Path(__file__).resolve().parent.parent
-PROBED = re.compile(r"\s*#@!(outer|inner)$")
+NOT_PROBED = re.compile(r"\s*#@!(outer|inner)$")
 
 
 def main() -> int:

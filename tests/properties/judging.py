@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import shutil
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,8 +20,10 @@ from flor.model.records import Channel, LogRecord, Note, Record
 from flor.query.runs import Run, run
 from flor.replay.history import History
 from flor.replay.orders import write_order
+from flor.replay.planning import Sources, loops_with_else
 from flor.replay.sources import recorded_sources
 from flor.replay.worker import REFUSED
+from flor.source.blocks import find_loops
 from flor.store.reader import read_journal
 
 EXACT, REFUSES, RAISES, WRONG = "exact", "refused", "raised", "WRONG"
@@ -61,8 +63,13 @@ class Recorded:
         return refused
 
     def keys(self, most: int | None = None) -> list[Key]:
-        """The checkpoints, or that many of them, spread evenly."""
-        keys = sorted(self.history.checkpoints, key=str)
+        """The checkpoints that replay may use, or that many of them, spread evenly."""
+        texts = recorded_sources(self.found)
+        never = loops_with_else(Sources(texts, texts))
+        usable = (
+            key for key in self.history.checkpoints if key.iteration is not None or key.execution.loop not in never
+        )
+        keys = sorted(usable, key=str)
         if most is None or len(keys) <= most:
             return keys
         return [keys[number * (len(keys) - 1) // (most - 1)] for number in range(most)]
@@ -181,23 +188,7 @@ def replay(recorded: Recorded, text: str, workers: int = 1) -> Replayed:
     )
 
 
-@dataclass
-class Tally:
-    """Verdicts of many programs, for a table."""
-
-    programs: int = 0
-    marked: int = 0  # programs with a loop that is marked re-execute
-    points: Counter[str] = field(default_factory=Counter)
-    probes: Counter[str] = field(default_factory=Counter)
-    again: int = 0
-    clean: int = 0  # exact in every way, no warning, nothing marked
-
-
 def _loops(sources: dict[str, str]) -> dict[str, str]:
-    import ast
-
-    from flor.source.blocks import find_loops
-
     names = [str(loop.id) for file, text in sources.items() for loop in find_loops(ast.parse(text), file)]
     return dict(zip(names, names, strict=True))
 

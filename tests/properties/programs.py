@@ -64,7 +64,8 @@ INNER = {
     "permutation": ("", "for i, index in enumerate(torch.randperm(24).split(8)):\n    x, y = X[index], Y[index]"),
     "numpy order": (
         "indices = np.arange(24)",
-        "np.random.shuffle(indices)\nfor i in range(3):\n    part = indices[i * 8:(i + 1) * 8]\n    x, y = X[part], Y[part]",
+        "np.random.shuffle(indices)\nfor i in range(3):\n"
+        "    part = indices[i * 8:(i + 1) * 8]\n    x, y = X[part], Y[part]",
     ),
     "while": ("", "i = -1\nwhile i < 2:\n    i += 1\n    x, y = X[i * 8:(i + 1) * 8], Y[i * 8:(i + 1) * 8]"),
     "infinite": (
@@ -101,7 +102,7 @@ FLOWS = (
     "if random.random() < 0.15:\n    continue",
     "if i > 1 and epoch == 1:\n    break",
 )
-STRUCTURES = ("flat", "main", "globals", "fit", "closure", "class")
+STRUCTURES = ("flat", "main", "globals", "fit", "closure", "class", "folds")
 
 # Each is an `if PROBE:` that is replaced by its body, or taken out.
 PROBES = {
@@ -125,6 +126,9 @@ PROBES = {
         "flor.log('weights', next(model.parameters()).detach().clone())",
     ),
 }
+
+# Names that the program may have for itself.
+IMPOLITE = ("for k, p in enumerate(model.parameters()):\n    print('weight', k, p.detach().sum().item())",)
 
 
 @dataclass(frozen=True)
@@ -183,14 +187,15 @@ class _Writer:
         self.ideas = [idea for idea in self.drawn if self._fits(idea)]
 
     def _fits(self, idea: Idea) -> bool:
-        if idea.inline and self.structure not in ("flat", "main"):
+        if idea.inline and self.structure not in ("flat", "main", "folds"):
             return False
         alone, others = CONFLICTS
         return idea.name != alone or not others & {other.name for other in self.drawn}
 
     def program(self) -> Program:
         """All of it."""
-        build = {"flat": self._flat, "main": self._main, "class": self._class}.get(self.structure, self._functions)
+        ways = {"flat": self._flat, "main": self._main, "folds": self._folds, "class": self._class}
+        build = ways.get(self.structure, self._functions)
         tree = ast.parse("\n".join([IMPORTS, DIGEST, self._top(), self._seeds(), build()]))
         shape = (self.structure, self.outer, self.inner, self.model)
         return Program(self.seed, self.family, tuple(idea.name for idea in self.ideas), shape, tree)
@@ -232,7 +237,8 @@ class _Writer:
         return "\n".join([*ends, self._probe("final")])
 
     def _probe(self, place: str) -> str:
-        return "if PROBE:\n" + indent(self.chance.choice(PROBES[place]), "    ")
+        choices = PROBES[place] + (IMPOLITE if self.family == "wild" else ())
+        return "if PROBE:\n" + indent(self.chance.choice(choices), "    ")
 
     # -- how they are put together --------------------------------------------------------------------
 
@@ -241,6 +247,11 @@ class _Writer:
 
     def _flat(self) -> str:
         return "\n".join([self._setup(), self._outer_loop(self._inline()), self._final()])
+
+    def _folds(self) -> str:
+        """Everything twice, from new weights."""
+        body = "\n".join(["print('fold', fold)", self._setup(), self._outer_loop(self._inline())])
+        return f"for fold in range(2):\n{indent(body, '    ')}\n{self._final()}"
 
     def _main(self) -> str:
         return f"def main():\n{indent(self._flat(), '    ')}\nmain()"

@@ -14,7 +14,7 @@ from programs import generate
 from zygote import Zygote
 
 IDIOMATIC = range(12)
-WILD = range(12)
+WILD = range(10)
 
 
 @pytest.fixture(scope="module")
