@@ -167,8 +167,8 @@ def stay_at_start() -> None:
     """A DataLoader's iterator is made again and not moved forward."""
     from flor.state.handlers import loader_iterators
 
-    reborn = loader_iterators.reborn
-    loader_iterators.reborn = lambda birth, taken: reborn(birth, 0)
+    reborn = vars(loader_iterators)["reborn"]
+    vars(loader_iterators)["reborn"] = lambda birth, taken: reborn(birth, 0)
 
 
 def leave_scalars() -> None:

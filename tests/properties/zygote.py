@@ -166,8 +166,13 @@ def plain(script: str = "train.py", logs: str | None = None) -> None:
     from flor.state.values import encode_value
 
     kept: list[Any] = []
+
+    def log(name: str, value: Any) -> Any:
+        kept.append([name, *_plain(encode_value(value))])
+        return value
+
     if logs is not None:
-        flor.log = lambda name, value: (kept.append([name, *_plain(encode_value(value))]), value)[1]
+        flor.log = log
         atexit.register(lambda: Path(logs).write_text(json.dumps(kept)))
     module = ModuleType("__main__")
     module.__dict__.update(__file__=str(Path(script).absolute()), __builtins__=__builtins__)
@@ -183,8 +188,10 @@ def record(command: tuple[str, ...] = ("train.py",), often: bool = True) -> None
 
     if often:
         take_them_all()
-    script, module, *arguments = (None, *command[1:]) if command[0] == "-m" else (command[0], None, *command[1:])
-    prepare(Request(script, module, tuple(arguments), tolerance=10.0, hash_seed="0")).run_script()
+    is_module = command[0] == "-m"
+    script, module = (None, command[1]) if is_module else (command[0], None)
+    arguments = tuple(command[1 + is_module :])
+    prepare(Request(script, module, arguments, tolerance=10.0, hash_seed="0")).run_script()
 
 
 def take_them_all() -> None:
@@ -204,7 +211,8 @@ def replay(workers: int, result: str) -> None:
     from flor.replay.executors import local
     from flor.replay.verb import Replay, Wish
 
-    local.subprocess = SimpleNamespace(Popen=Fork, DEVNULL=subprocess.DEVNULL)  # type: ignore[assignment]
+    shim: Any = SimpleNamespace(Popen=Fork, DEVNULL=subprocess.DEVNULL)
+    vars(local)["subprocess"] = shim
     try:
         done = Replay(run(), Wish(workers=workers)).perform()
     except FlorError as error:

@@ -25,8 +25,9 @@ def hostile_store(root: Path) -> Path:
     journal.append(Source("/absolute.py", "x", HOSTILE))
     journal.append(Source("train.py", "__main__", HOSTILE))
     journal.append(Note("trouble", {"text": "\x1b]0;title\x07"}))
-    journal.seal(Ended({"status": "finished", "exit": 0, "seconds": 1.0, "cpu_seconds": 1.0, "records": 0,
-                        "loops": {}, "checkpoints": {"written": 0, "bytes": 0, "seconds": 0, "left_out": {}}}))  # fmt: skip
+    checkpoints = {"written": 0, "bytes": 0, "seconds": 0, "left_out": {}}
+    ended = {"status": "finished", "exit": 0, "seconds": 1.0, "cpu_seconds": 1.0, "records": 0}
+    journal.seal(Ended({**ended, "loops": {}, "checkpoints": checkpoints}))
     return layout.root
 
 
