@@ -101,7 +101,7 @@ def test_a_set_that_iterates_in_another_order_is_told(trip: Any) -> None:
     x = set(range(0, 8 * 40, 8))
     saved = trip.through_bytes(trip.take({"s": {"x": x}}))
     order = list(x)
-    saved.nodes[saved.roots["s"]["x"]].meta.reverse()
+    saved.nodes[saved.roots["s"]["x"]].meta["order"].reverse()
     rebinding = trip.put(saved, {"s": {}})
     assert rebinding.values["s"]["x"] == x
     assert (list(rebinding.values["s"]["x"]) == order[::-1]) is (not rebinding.doubts)

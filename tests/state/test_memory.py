@@ -50,6 +50,16 @@ def test_a_write_that_no_version_shows_fails_the_prediction_once(trip: Any, memo
     assert right.usable and copied(right) == 4 * BIG
 
 
+def test_a_comparison_sees_what_is_there_when_a_prediction_failed(trip: Any, memory: Memory) -> None:
+    x = torch.ones(BIG)
+    before = trip.take({"s": {"x": x}}, memory=memory)
+    before.digest()
+    x.data.add_(1)
+    after = trip.take({"s": {"x": x}}, memory=memory)
+    assert [str(difference) for difference in differences(before, after)] == ["s:x: its content differs"]
+    assert differences(trip.take({"s": {"x": x}}), after) == []
+
+
 def test_what_an_optimizer_steps_is_never_predicted(trip: Any, memory: Memory) -> None:
     layer = nn.Linear(400, 400)
     optimizer = torch.optim.Adam(layer.parameters(), fused=True)

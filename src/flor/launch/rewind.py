@@ -103,7 +103,8 @@ def _open_streams(path: str) -> list[Any]:
     kinds = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
     found = []
     for thing in gc.get_objects():
-        if isinstance(thing, kinds) and not thing.closed and _name(thing) == path and thing.writable():
+        # type(), not isinstance(): that would ask lazy objects of libraries, some of which answer with a warning
+        if issubclass(type(thing), kinds) and not thing.closed and _name(thing) == path and thing.writable():
             found.append(thing)
     return found
 

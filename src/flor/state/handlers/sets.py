@@ -40,13 +40,13 @@ class SetHandler(Handler):
     native: type = set
 
     def save(self, obj: Any, walk: Walk) -> Node:
-        """The elements in canonical order; the order of iteration beside it, where it can be told."""
+        """The elements in canonical order; the order of iteration and the size of the table beside it."""
         found = list(self.native.__iter__(obj))  # type: ignore[attr-defined]
         ordered = canonical(found)
         node = Node(self.kind, type_name(obj))
         node.items = [walk.slot(element) for element in ordered]
         place = {id(element): position for position, element in enumerate(ordered)}
-        node.meta = [place[id(element)] for element in found]
+        node.meta = {"order": [place[id(element)] for element in found], "bytes": self.native.__sizeof__(obj)}  # type: ignore[call-arg]
         if type(obj) is not self.native:
             node.attrs = attribute_slots(obj, walk)
         return node
@@ -72,12 +72,15 @@ class SetHandler(Handler):
         return new_shell(node, load) if live is MISSING else live
 
     def fill(self, node: Node, obj: Any, load: Load) -> None:
-        """Rewritten unless it has these elements already; a change in the order of iteration is told."""
+        """Rewritten unless it has these elements already; a change in the order of iteration is told.
+
+        A set that was larger once has a larger table, and what is added to it later comes in another order.
+        """
         wanted = self.elements(node, load)
-        if not _same(list(set.__iter__(obj)), wanted):
+        if not _same(list(set.__iter__(obj)), wanted) or not self.iterates(node, obj, wanted):
             set.clear(obj)
             set.update(obj, arranged(wanted))
-        if _ordered(wanted) and not all(map(same, set.__iter__(obj), wanted)):
+        if _ordered(wanted) and not self.iterates(node, obj, wanted):
             load.doubt(node, "the set may iterate in another order than when it was recorded")
         if type(obj) is not set:
             attributes.write(obj, attribute_values(node, load))
@@ -85,7 +88,12 @@ class SetHandler(Handler):
     @staticmethod
     def elements(node: Node, load: Load) -> list[Any]:
         """The elements in the saved order of iteration."""
-        return [load(node.items[position]) for position in node.meta]
+        return [load(node.items[position]) for position in node.meta["order"]]
+
+    @staticmethod
+    def iterates(node: Node, obj: Any, wanted: list[Any]) -> bool:
+        """True if the set iterates as the saved one, now and after the same additions."""
+        return all(map(same, set.__iter__(obj), wanted)) and set.__sizeof__(obj) == node.meta["bytes"]
 
 
 def _same(present: list[Any], wanted: list[Any]) -> bool:
@@ -121,6 +129,9 @@ class FrozenSetHandler(SetHandler):
         return frozenset.__new__(cls, arranged(elements))
 
     def fill(self, node: Node, obj: Any, load: Load) -> None:
-        """Only a derived class has something left to fill."""
+        """Only a derived class has something left to fill; another order of iteration is told."""
+        wanted = self.elements(node, load)
+        if _ordered(wanted) and not all(map(same, frozenset.__iter__(obj), wanted)):
+            load.doubt(node, "the set may iterate in another order than when it was recorded")
         if type(obj) is not frozenset:
             attributes.write(obj, attribute_values(node, load))
