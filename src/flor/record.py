@@ -123,7 +123,11 @@ class Recording:
         capturer = Capturer(self.stage.scopes, DeadNames(self.sources))
         active = capturer if self.request.materialize != "off" else None
         self.written = WrittenFiles(self.journal.append)
-        self.files = FileWatch(self.written.on_write, ignore=[self.run.path.parent.parent])
+        self.files = FileWatch(
+            self.written.on_write,
+            on_printing_child=lambda: self._note("printing child"),
+            ignore=[self.run.path.parent.parent],
+        )
         self.recorder = Recorder(self.journal.append, active, self.writer, self.request.tolerance, self.written.facts)
         self.session = Session(self.journal.intern, Guarded(self.recorder, self._failed))
         self.recorder.session = self.session

@@ -253,3 +253,21 @@ def test_a_killed_run_replays_up_to_where_it_came(workshop: Workshop) -> None:
     done = workshop.flor("replay", "--epochs", "0:4", "-j", "1")
     assert done.stdout == "".join(f"probe {epoch} 2\n" for epoch in range(4))
     assert done.code == 0, done.stderr
+
+
+def test_what_a_child_prints_is_not_in_the_record_and_that_is_told(workshop: Workshop) -> None:
+    text = """
+        import subprocess
+        for i in range(3):
+            subprocess.run(["echo", "from a child"])
+            print(i, flush=True)
+            print("probe", i, flush=True)  #@
+    """
+    workshop.program(text, probed=False)
+    workshop.flor("record", "train.py")
+    workshop.program(text, probed=True)
+    probes = workshop.flor("replay", "-j", "1")
+    assert (probes.stdout, probes.code) == ("probe 0\nprobe 1\nprobe 2\n", 0)
+    everything = workshop.flor("replay", "-j", "1", "--all")
+    assert everything.code == 3
+    assert "stdout" in everything.stderr

@@ -42,7 +42,10 @@ EVENTS: dict[str, tuple[tuple[Change, int, int | None], ...]] = {
     "os.truncate": ((Change.UPDATE, 0, None),),
     "os.chmod": ((Change.ATTRIBUTES, 0, 2),),
     "os.utime": ((Change.ATTRIBUTES, 0, 3),),
+    "subprocess.Popen": (),
+    "os.system": (),
 }
+COMMANDS = ("subprocess.Popen", "os.system")
 
 FOLLOWS = {"sqlite3.connect", "os.truncate", "os.chmod", "os.utime"}  # a link at the end of the path, as open does
 
@@ -53,8 +56,16 @@ OnRead = Callable[[str], None]
 class FileWatch:
     """Tells of each path once a kind until `reset`; paths are absolute and without links, as in the overlay."""
 
-    def __init__(self, on_write: OnWrite, on_read: OnRead | None = None, *, ignore: Sequence[Path] = ()) -> None:
+    def __init__(
+        self,
+        on_write: OnWrite,
+        on_read: OnRead | None = None,
+        *,
+        on_printing_child: Callable[[], None] = lambda: None,
+        ignore: Sequence[Path] = (),
+    ) -> None:
         self.on_write, self.on_read = on_write, on_read
+        self.on_printing_child = on_printing_child  # a program was started that shares our stdout
         self._ignored = _ignored(ignore)
         self._told: set[tuple[str, str]] = set()
         self._seen: set[str] = set()
@@ -108,7 +119,10 @@ class FileWatch:
             return  # what we or our listener open ourselves
         self._busy.now = True
         try:
-            if event == "open":
+            if event in COMMANDS:
+                if _shares_stdout():
+                    self.on_printing_child()
+            elif event == "open":
                 self._opened(args[0], args[2])
             else:
                 follow = event in FOLLOWS
@@ -161,6 +175,14 @@ class FileWatch:
             return False
         self._told.add((path, kind))
         return True
+
+
+def _shares_stdout() -> bool:
+    """True unless the program about to be started by subprocess has a stdout of its own."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_name != "_execute_child":
+        frame = frame.f_back  # type: ignore[assignment]
+    return frame is None or frame.f_locals.get("c2pwrite", -1) == -1
 
 
 def _ignored(more: Sequence[Path]) -> tuple[str, ...]:

@@ -46,6 +46,7 @@ class History:
     logs: list[LogRecord] = field(default_factory=list)  # in the order of the run
     ends: dict[Execution, int] = field(default_factory=dict)  # loop execution -> how many logs came before its end
     made: dict[str, str] = field(default_factory=dict)  # path -> what the run first did to it
+    children_print: bool = False  # programs that the script started may have printed: that is not in the record
     complete: bool = True  # False if the run was killed: then `entered` is not known
     seconds: float = 0.0
 
@@ -63,6 +64,8 @@ class History:
                 history.loops[execution] = LoopRun(
                     execution, note.values["iterations"], note.values["seconds"], tuple(note.values["durations"])
                 )
+            elif note.kind == "printing child":
+                history.children_print = True
             elif note.kind == "file":
                 history.made.setdefault(note.values["path"], note.values["change"])
         ended = run.ended
