@@ -182,7 +182,7 @@ def _shares_stdout() -> bool:
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_name != "_execute_child":
         frame = frame.f_back  # type: ignore[assignment]
-    return frame is None or frame.f_locals.get("c2pwrite", -1) == -1
+    return frame is None or bool(frame.f_locals.get("c2pwrite", -1) == -1)
 
 
 def _ignored(more: Sequence[Path]) -> tuple[str, ...]:
