@@ -105,6 +105,8 @@ class Recorded:
         notes = {event.kind: event for event in events if isinstance(event, Note)}
         if ran.code == REFUSED and "refused" in notes:
             return Continued(key, REFUSES, notes["refused"].values["error"])
+        if "doubted" in notes:
+            return Continued(key, REFUSES, notes["doubted"].values["differences"][0])
         raised = notes["raised"].values["traceback"] if "raised" in notes else ""
         if ran.code or (raised and self.found.ended.get("status") == "finished"):
             return Continued(key, RAISES, raised or ran.stderr[-2000:])

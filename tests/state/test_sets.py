@@ -56,3 +56,12 @@ def test_a_live_set_in_another_order_is_rewritten() -> None:
     done = back(first, second)
     assert list(done.values["main"]["it"]) == list(first)
     assert not done.doubts
+
+
+def test_a_set_that_was_popped_from_is_told() -> None:
+    value = {8, 16, 24, 3}
+    value.pop()
+    assert back(value, set()).doubts
+    live = {8, 16, 24, 3}
+    live.pop()
+    assert not back(value, live).doubts

@@ -294,7 +294,7 @@ def test_a_short_write_is_written_again(writer: JournalWriter, path: Path, monke
 
 
 def test_a_position_that_does_not_fit_is_dropped_with_a_note(writer: JournalWriter, path: Path) -> None:
-    odd = LogRecord(Channel.FLOR, "x", Tag.NONE, b"", (Level("l", 1 << 16, 0),), STATEMENT, 0.0)
+    odd = LogRecord(Channel.FLOR, "x", Tag.NONE, b"", (Level("l", 1 << 32, 0),), STATEMENT, 0.0)
     writer.append(odd)
     writer.log(Channel.FLOR, 1 << 40, 0, b"", Tag.NONE, b"", 0.0)
     assert [record.kind for record in read(path)[0] if isinstance(record, Note)] == ["dropped", "dropped"]

@@ -8,7 +8,7 @@ from itertools import islice
 
 from flor.state.equal import Pairing
 from flor.state.paths import all_roots, pretty
-from flor.state.snapshot import Snapshot
+from flor.state.snapshot import Ref, Slot, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,13 @@ def _all(recorded: Snapshot, now: Snapshot) -> Iterator[tuple[str, str]]:
             path = f"{scope}:{name}"
             if name in mine and name in yours:
                 yield from pairing.walk(mine[name], yours[name], path)
-            elif name not in forgiven:
+            elif name not in forgiven and not _is_handle(recorded, mine.get(name)):
                 yield path, "it was bound when recorded, now it is not" if name in mine else "it was not bound before"
+
+
+def _is_handle(recorded: Snapshot, slot: Slot) -> bool:
+    """True for a file, a progress bar and the like: a restore cannot bind one that this process does not have."""
+    return type(slot) is Ref and recorded.nodes[slot].kind == "inert"
 
 
 def _forgiven(snapshot: Snapshot, scope: str) -> set[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from flor.state import attributes
 from flor.state.arrange import arranged
+from flor.state.fingers import finger
 from flor.state.handler import MISSING, Handler, Load, Walk
 from flor.state.handlers.shells import attribute_slots, attribute_values, new_shell
 from flor.state.handlers.tuples import same
@@ -47,6 +48,7 @@ class SetHandler(Handler):
         node.items = [walk.slot(element) for element in ordered]
         place = {id(element): position for position, element in enumerate(ordered)}
         node.meta = {"order": [place[id(element)] for element in found], "bytes": self.native.__sizeof__(obj)}  # type: ignore[call-arg]
+        node.meta["finger"] = finger(obj) if self.native is set else 0
         if type(obj) is not self.native:
             node.attrs = attribute_slots(obj, walk)
         return node
@@ -74,7 +76,8 @@ class SetHandler(Handler):
     def fill(self, node: Node, obj: Any, load: Load) -> None:
         """Rewritten unless it has these elements already; a change in the order of iteration is told.
 
-        A set that was larger once has a larger table, and what is added to it later comes in another order.
+        A set that was larger once has a larger table, and what is added to it later comes in another order;
+        one that was popped from goes on from there.
         """
         wanted = self.elements(node, load)
         if not _same(list(set.__iter__(obj)), wanted) or not self.iterates(node, obj, wanted):
@@ -92,8 +95,9 @@ class SetHandler(Handler):
 
     @staticmethod
     def iterates(node: Node, obj: Any, wanted: list[Any]) -> bool:
-        """True if the set iterates as the saved one, now and after the same additions."""
-        return all(map(same, set.__iter__(obj), wanted)) and set.__sizeof__(obj) == node.meta["bytes"]
+        """True if the set iterates and pops as the saved one, now and after the same additions."""
+        hidden = (set.__sizeof__(obj), finger(obj)) == (node.meta["bytes"], node.meta["finger"])
+        return hidden and all(map(same, set.__iter__(obj), wanted))
 
 
 def _same(present: list[Any], wanted: list[Any]) -> bool:
