@@ -300,9 +300,7 @@ def replay(everything: bool, only_plan: bool, yes: bool, as_json: bool, **wish: 
     with progress() as say:
         result = work.perform(say)
     if everything and work.history.children_print:
-        result.warnings.append(
-            "the script starts programs that share its stdout: what they print is not recorded"
-        )
+        result.warnings.append("the script starts programs that share its stdout: what they print is not recorded")
     if as_json:
         for row in result_json(work, result, everything):
             sys.stdout.write(json.dumps(row) + "\n")

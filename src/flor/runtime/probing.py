@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from types import CodeType, FrameType, TracebackType
+from types import FrameType, TracebackType
 
 from flor.runtime.sites import clock
 from flor.runtime.statements import Statements
@@ -25,7 +25,7 @@ class ProbeStatements(Statements):
     ) -> None:
         super().__init__(name_of, intern)
         self.probe_lines = {file: frozenset(lines) for file, lines in probe_lines.items()}
-        self.probed: dict[tuple[CodeType, int], bool] = {}
+        self.probed: dict[tuple[int, int, str, str], bool] = {}
 
     def of(self, frame: FrameType | None) -> int:
         """The statement of the outermost probe on the stack, or else that of the nearest frame of the project."""
@@ -46,7 +46,8 @@ class ProbeStatements(Statements):
         return None
 
     def _is_probe(self, frame: FrameType) -> bool:
-        key = (frame.f_code, frame.f_lasti)
+        code = frame.f_code
+        key = (frame.f_lasti, code.co_firstlineno, code.co_filename, code.co_qualname)
         known = self.probed.get(key)
         if known is None:
             file = self.file(frame.f_code)
