@@ -4,7 +4,7 @@ BIN := .venv/bin
 # torch is pinned for development and tests; flor itself asks for none.
 TORCH := torch==2.13.0
 
-.PHONY: demo test lint check env
+.PHONY: demo test lint check coverage env
 
 env: .venv/ready
 
@@ -24,6 +24,9 @@ lint: env
 	$(BIN)/lint-imports
 
 check: env
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+
+coverage: env
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --cov=flor --cov-report=term:skip-covered
 
 test: lint check  ## everything that CI checks
