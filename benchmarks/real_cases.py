@@ -128,14 +128,14 @@ def loss_of(counter: str, loss: str = "loss") -> str:
     return f"print('PROBE', {counter}, {loss}.item())"
 
 
-LANGUAGE = "--data data/small --epochs 6 --emsize 64 --nhid 64 --log-interval 10 --batch_size 10"
+LANGUAGE = "--data data/small --epochs 10 --emsize 64 --nhid 64 --log-interval 10 --batch_size 10"
 LANGUAGE_PROBES = (
     Probe("outer", "val_loss = evaluate(val_data)", NORM.format("epoch, val_loss", "model")),
     Probe("inner", "total_loss += loss.item()", GRADS.format("batch", "model")),
 )
 GPT = (
     "--device=cpu --compile=False --eval_iters=2 --log_interval=1 --block_size=32 --batch_size=4 --n_layer=2"
-    " --n_head=2 --n_embd=32 --max_iters=60 --lr_decay_iters=60 --dropout=0.1 --dataset=small --eval_interval=10"
+    " --n_head=2 --n_embd=32 --max_iters=150 --lr_decay_iters=150 --dropout=0.1 --dataset=small --eval_interval=10"
     " --gradient_accumulation_steps=16"
 )
 DIGITS_PROBES = (
@@ -144,15 +144,15 @@ DIGITS_PROBES = (
 )
 
 CASES = (
-    Case("mnist", EXAMPLES, "mnist/main.py", "--epochs 4", DIGITS_PROBES),
+    Case("mnist", EXAMPLES, "mnist/main.py", "--epochs 6", DIGITS_PROBES),
     Case(
         "mnist, forward", EXAMPLES, "mnist/main.py", "--epochs 3",
         (Probe("inner", "x = self.fc2(x)", "print('PROBE', self.training, x.double().sum().item())"),),
     ),
-    Case("mnist_rnn", EXAMPLES, "mnist_rnn/main.py", "--epochs 6 --batch-size 32", DIGITS_PROBES),
+    Case("mnist_rnn", EXAMPLES, "mnist_rnn/main.py", "--epochs 12 --batch-size 32", DIGITS_PROBES),
     Case(
         "mnist_forward_forward", EXAMPLES, "mnist_forward_forward/main.py",
-        "--epochs 60 --train_size 800 --test_size 200",
+        "--epochs 100 --train_size 1200 --test_size 200",
         (
             Probe("outer", "h_pos, h_neg = layer.train(h_pos, h_neg)", NORM.format("i", "layer")),
             Probe("inner", "self.opt.step()", loss_of("i")),
@@ -161,7 +161,7 @@ CASES = (
     ),
     Case("siamese_network", EXAMPLES, "siamese_network/main.py", "--epochs 3 --test-batch-size 100", DIGITS_PROBES),
     Case(
-        "vae", EXAMPLES, "vae/main.py", "--epochs 8 --batch-size 32",
+        "vae", EXAMPLES, "vae/main.py", "--epochs 16 --batch-size 32",
         (
             Probe("outer", "test(epoch)", NORM.format("epoch", "model"), nth=1),
             Probe("inner", "train_loss += loss.item()", "print('PROBE', batch_idx, train_loss, mu.sum().item())"),
@@ -170,7 +170,7 @@ CASES = (
     ),
     Case(
         "dcgan", EXAMPLES, "dcgan/main.py",
-        "--dataset fake --manualSeed 7 --ngf 8 --ndf 8 --niter 4 --workers 0 --outf out",
+        "--dataset fake --manualSeed 7 --ngf 8 --ndf 8 --niter 5 --workers 0 --outf out",
         (
             Probe("outer", "netG_epoch_%d.pth", NORM.format("epoch", "netG")),
             Probe("inner", "optimizerD.step()", GRADS.format("i, errD.item()", "netD")),
@@ -178,14 +178,14 @@ CASES = (
     ),
     Case(
         "dcgan, 2 loader workers", EXAMPLES, "dcgan/main.py",
-        "--dataset fake --manualSeed 7 --ngf 8 --ndf 8 --niter 4 --workers 2 --outf out",
+        "--dataset fake --manualSeed 7 --ngf 8 --ndf 8 --niter 5 --workers 2 --outf out",
         (
             Probe("outer", "netG_epoch_%d.pth", NORM.format("epoch", "netG")),
             Probe("inner", "optimizerD.step()", GRADS.format("i, errD.item()", "netD")),
         ),
     ),
     Case(
-        "imagenet", EXAMPLES, "imagenet/main.py", "small --epochs 4 -b 12 -j 1 --seed 3 -p 1 --lr 0.01",
+        "imagenet", EXAMPLES, "imagenet/main.py", "small --epochs 5 -b 12 -j 1 --seed 3 -p 1 --lr 0.01",
         (
             Probe("outer", "scheduler.step()", NORM.format("epoch, float(acc1)", "model")),
             Probe("inner", "optimizer.step()", loss_of("i")),
@@ -199,7 +199,7 @@ CASES = (
     ),
     Case(
         "super_resolution", EXAMPLES, "super_resolution/main.py",
-        "--upscale_factor 4 --batchSize 4 --nEpochs 4 --threads 0",
+        "--upscale_factor 4 --batchSize 4 --nEpochs 6 --threads 0",
         (
             Probe("outer", "checkpoint(epoch)", NORM.format("epoch", "model"), nth=1),
             Probe("inner", "epoch_loss += loss.item()", "print('PROBE', iteration, epoch_loss)"),
@@ -223,7 +223,7 @@ CASES = (
         prepare=waves,
     ),
     Case(
-        "gat", EXAMPLES, "gat/main.py", "--epochs 12 --val-every 2 --num-heads 2 --hidden-dim 16",
+        "gat", EXAMPLES, "gat/main.py", "--epochs 20 --val-every 2 --num-heads 2 --hidden-dim 16",
         (
             Probe("outer", "train_iter(epoch + 1", NORM.format("epoch", "gat_net")),
             Probe("inner", "optimizer.step()", GRADS.format("epoch, loss.item()", "model")),
