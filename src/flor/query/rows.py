@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from math import isfinite
+from typing import Any, NamedTuple
 
+from flor.model.explicit import given_name, is_block
 from flor.model.positions import LoopId, Position, readable
 from flor.model.records import Channel, LogRecord, Tag
 from flor.model.values import TensorValue, decode_value
 
+Loops = tuple[tuple[str, int], ...]
+Place = tuple[str, Loops]
+quoted = json.encoder.encode_basestring_ascii
+LABELS = ("", *(channel.label for channel in Channel))  # by number: an enum's own hash is slow
 STREAMS = (Channel.STDOUT, Channel.STDERR)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One logged value, or one line of a stream."""
+class Row(NamedTuple):
+    """One logged value, or one line of a stream; a tuple, because a run may have millions."""
 
     name: str
     value: Any
     channel: str
     position: str
-    loops: tuple[tuple[str, int], ...]
+    loops: Loops
     statement: str
     time: float
     rank: int = 0
@@ -44,6 +50,22 @@ class Row:
             **({"replay": self.replay} if self.replay else {}),
         }
 
+    def json_line(self) -> str:
+        """The same as a line of JSON, quickly."""
+        value = self.value
+        if type(value) is not float or not isfinite(value):
+            value = value.tolist() if isinstance(value, TensorValue) else value
+            said = json.dumps(value)
+        else:
+            said = repr(value)
+        loops = ", ".join([f"{quoted(name)}: {iteration}" for name, iteration in self.loops])
+        replay = f', "replay": {quoted(self.replay)}' if self.replay else ""
+        return (
+            f'{{"name": {quoted(self.name)}, "value": {said}, "channel": {quoted(self.channel)}, '
+            f'"position": {quoted(self.position)}, "loops": {{{loops}}}, "statement": {quoted(self.statement)}, '
+            f'"time": {self.time!r}, "rank": {self.rank}, "origin": {quoted(self.origin)}{replay}}}'
+        )
+
 
 @dataclass
 class Reading:
@@ -53,6 +75,10 @@ class Reading:
     rank: int = 0
     origin: str = "recorded"
     replay: str | None = None
+    _around: tuple[Position, str, int] | None = None
+    _text: str = ""
+    _outer: Loops = ()
+    _name: str = ""
 
     def rows(self, records: Iterable[LogRecord]) -> Iterator[Row]:
         """Rows in order; pieces of a stream are joined until their line ends."""
@@ -72,25 +98,32 @@ class Reading:
             yield self._row(first, b"".join(pieces).decode("utf-8", "surrogateescape"))
 
     def _row(self, record: LogRecord, value: Any) -> Row:
+        label = LABELS[record.channel]
+        position, loops = self._place(record.position)
         statement = record.statement
-        return Row(
-            name=record.name or record.channel.label,
-            value=value,
-            channel=record.channel.label,
-            position=readable(record.position, self.names),
-            loops=self._loops(record.position),
-            statement=f"{statement.file}:{statement.line}" if statement.file else "",
-            time=record.time,
-            rank=self.rank,
-            origin=self.origin,
-            replay=self.replay,
-        )
+        where = f"{statement.file}:{statement.line}" if statement.file else ""
+        name = record.name or label
+        return Row(name, value, label, position, loops, where, record.time, self.rank, self.origin, self.replay)
 
-    def _loops(self, position: Position) -> tuple[tuple[str, int], ...]:
+    def _place(self, position: Position) -> Place:
+        """The position for people and its loops; what is around the last iteration is remembered for the next row."""
+        if not position:
+            return readable(position, self.names), ()
+        loop, occurrence, iteration = position[-1]
+        around = (position[:-1], loop, occurrence)
+        if around != self._around:
+            text = readable(position, self.names)
+            if is_block(loop):
+                return text, self._loops(position)
+            *outer, (name, _) = self._loops(position)
+            self._around, self._text, self._outer, self._name = around, text[: text.rindex("=") + 1], tuple(outer), name
+        return f"{self._text}{iteration}", (*self._outer, (self._name, iteration))
+
+    def _loops(self, position: Position) -> Loops:
         """Iterations by the loop's short name, outermost first; a name that comes twice gets its function before it."""
         found: dict[str, int] = {}
         for level in position:
-            name = self.names.get(level.loop, "loop")
+            name = given_name(level.loop) or self.names.get(level.loop, "loop")
             key = name if name not in found else f"{LoopId.parse(level.loop).function}:{name}"
             found[key] = level.iteration
         return tuple(found.items())

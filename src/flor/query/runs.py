@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from flor.errors import NoSuchRun, UsageError
+from flor.model.explicit import given_name
 from flor.model.records import Ended, Facts, LogRecord, Note, Record, Source
 from flor.query.rows import Reading, Row, wanted
 from flor.source.blocks import find_loops
 from flor.store.layout import Layout
 from flor.store.reader import JournalReader, read_journal
+from flor.store.retention.dropped import dropped_checkpoints
 from flor.store.run import RunFolder, list_runs, open_run
 
 DEFAULT_STORE = ".flor"
@@ -73,7 +75,7 @@ class Run:
         head: dict[str, Any] = {"facts": {}, "sources": {}, "notes": [], "ended": [], "status": [], "damage": []}
         for fragment in self.folder.fragments():
             reader = read_journal(fragment)
-            for record in reader:
+            for record in reader.without_logs():
                 _sort_in(head, record)
             head["status"].append(reader.status)
             head["damage"] += [(fragment.name, damage) for damage in reader.damage]
@@ -116,15 +118,22 @@ class Run:
 
     @property
     def checkpoints(self) -> list[Note]:
-        """The checkpoints that exist."""
-        return [note for note in self._head["notes"] if note.kind == "checkpoint"]
+        """The checkpoints that exist: announced, and not dropped since."""
+        gone = self.dropped
+        return [n for n in self._head["notes"] if n.kind == "checkpoint" and n.values["graph"] not in gone]
+
+    @cached_property
+    def dropped(self) -> frozenset[str]:
+        """The checkpoints that `flor gc` has dropped."""
+        return dropped_checkpoints(self.folder.path)
 
     @cached_property
     def loop_names(self) -> dict[str, str]:
-        """The short name of each loop: its first target."""
-        return {
+        """The short name of each loop: its first target, or what the user calls it."""
+        found = {
             str(loop.id): loop.name for file, text in self.sources.items() for loop in find_loops(ast.parse(text), file)
         }
+        return found | {loop: name for loop in self.ended.get("loops", {}) if (name := given_name(loop)) is not None}
 
     @property
     def summary(self) -> Summary:
@@ -159,16 +168,17 @@ class Run:
             yield from self._hindsight(replay, chosen)
 
     def replays(self) -> list[Path]:
-        """The results of the replays of this run, oldest first."""
-        return sorted((self.folder.path / "replays").glob("*/hindsight.journal"))
+        """The results of the replays of this run, oldest first; one for each rank."""
+        return sorted((self.folder.path / "replays").glob("*/hindsight*.journal"))
 
     def _hindsight(self, path: Path, chosen: frozenset[str]) -> Iterator[Row]:
         reader = read_journal(path)
         names = dict(self.loop_names)
-        for record in reader:
+        for record in reader.without_logs():
             if isinstance(record, Note) and record.kind == "loops":
                 names.update(record.values["names"])
-        reading = Reading(names, origin="hindsight", replay=path.parent.name)
+        rank = int(path.stem.partition("-")[2] or 0)
+        reading = Reading(names, origin="hindsight", replay=path.parent.name, rank=rank)
         yield from reading.rows(_logs(read_journal(path), chosen))
 
     def df(self, *names: str) -> Any:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from flor.errors import NoSuchScript
+from flor.query.costs import cost_lines
 from flor.query.rows import Row
 from flor.query.runs import Run, Summary
 from flor.source.instrument import instrument
@@ -72,7 +73,8 @@ def run_text(run: Run) -> str:
     if ended:
         lines.append(f"  took         {ended['seconds']:.1f} s, {ended['cpu_seconds']:.1f} s of CPU")
         lines.append(f"  logs         {ended['records']:,} records")
-        lines.append(f"  checkpoints  {_checkpoints(ended['checkpoints'], ended['seconds'])}")
+        for number, line in enumerate(cost_lines(ended["checkpoints"], ended["seconds"])):
+            lines.append(f"  {'' if number else 'checkpoints':12} {line}")
     git = facts.get("git")
     if git:
         lines.append(f"  git          {git['commit'][:12]}{', dirty' if git['dirty'] else ''}")
@@ -86,12 +88,6 @@ def run_text(run: Run) -> str:
     if ended.get("traceback"):
         lines += ["", ended["traceback"].rstrip()]
     return "\n".join(lines)
-
-
-def _checkpoints(facts: dict[str, Any], seconds: float) -> str:
-    share = 100 * facts["seconds"] / max(seconds, 1e-9)
-    text = f"{facts['written']}, {facts['bytes']:,} bytes, {facts['seconds']:.2f} s of training's time ({share:.1f} %)"
-    return text + "".join(f"; {count} left out: {reason}" for reason, count in facts["left_out"].items())
 
 
 def row_text(row: Row) -> str:

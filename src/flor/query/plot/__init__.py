@@ -1,0 +1,1 @@
+"""Logged numbers as charts: in the terminal, or as an image."""
