@@ -39,6 +39,35 @@ CASES = {
             _flor.end('train.py::<module>#0')
         """,
     ),
+    "a call of flor.log is told its place": (
+        """
+        import flor
+
+        def train():
+            flor.log("loss", loss)
+            return [flor.log("x", x) for x in xs]
+        """,
+        """
+        import flor
+
+        def train():
+            _flor.enter('train.py::train')
+            _flor.log('train.py:4:train', 'loss', loss)
+            return [flor.log('x', x) for x in xs]
+        """,
+    ),
+    "flor.log of a flor that may be another's is left alone": (
+        """
+        import flor
+        flor.log("loss", 1)
+        flor = other
+        """,
+        """
+        import flor
+        flor.log('loss', 1)
+        flor = other
+        """,
+    ),
     "else, break and continue stay where they are": (
         """
         for x in xs:

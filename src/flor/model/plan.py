@@ -57,3 +57,5 @@ class Order:
     doubtful: dict[str, list[int]]  # lines of probes that might disturb training
     new_names: tuple[tuple[str, str], ...]  # (scope, name) that only the probes bind
     without: tuple[str, ...] = ()  # checkpoints that failed before, by their text
+    rank: int = 0
+    ranks: int = 1  # processes that train together

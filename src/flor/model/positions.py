@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from flor.model.explicit import given_name, is_block
+
 MODULE = "<module>"
 
 
@@ -68,6 +70,10 @@ def readable(position: Position, names: dict[str, str]) -> str:
         loop = LoopId.parse(level.loop)
         prefix = "" if loop.function == function else f"{loop.function}:"
         again = f"#{level.occurrence}" if level.occurrence else ""
+        name = given_name(level.loop)
+        if name is not None:  # the user's own name says it all
+            parts.append(f"{name}{again}" if is_block(level.loop) else f"{name}{again}={level.iteration}")
+            continue
         parts.append(f"{prefix}{names.get(level.loop, 'loop')}{again}={level.iteration}")
         function = loop.function
     return "/".join(parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from flor.model.positions import Position
 
@@ -60,9 +60,8 @@ class Statement:
         return cls(file, int(line or 0), function)
 
 
-@dataclass(frozen=True, slots=True)
-class LogRecord:
-    """One logged value, in the order of its fragment."""
+class LogRecord(NamedTuple):
+    """One logged value, in the order of its fragment; a tuple, because a run may have millions."""
 
     channel: Channel
     name: str

@@ -17,6 +17,6 @@ def log(name: str, value: Value) -> Value:
     A tensor is copied as it is now, without `.item()`.
     """
     session = current.session
-    if session is not None and session.logbook is not None:
-        session.logbook.value(Channel.FLOR, name, value, sys._getframe(1))
+    if session is not None and (logbook := session.logbook) is not None:
+        logbook.value(Channel.FLOR, name, value, sys._getframe(1))
     return value

@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from threading import get_ident
-from typing import Any
+from typing import Any, TypeVar
 
-from flor.runtime import current
+from flor.runtime import api, current
+
+Value = TypeVar("Value")
 
 
 def _never() -> bool:
@@ -103,6 +105,16 @@ def enter(function: str) -> None:
             session.enter(function)
         except RecursionError:
             pass
+
+
+def log(statement: str, name: str, value: Value) -> Value:
+    """`flor.log` at a statement whose place the instrumenter knows, so that no frame has to be asked for it."""
+    if compiling():
+        return api.log(name, value)
+    session = current.session
+    if session is not None and session.logbook is not None:
+        session.logbook.at(statement, name, value)
+    return value
 
 
 # torch.compile runs a function so marked once, when it traces, and takes the result as a constant.

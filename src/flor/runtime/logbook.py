@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+import sys
 from collections.abc import Callable
 from threading import get_ident
 from time import time
@@ -10,10 +12,13 @@ from typing import Any, Protocol
 
 from flor.model.records import Channel, Tag
 from flor.runtime.session import Session
+from flor.runtime.sites import LoopFrame
 from flor.runtime.statements import Statements
 from flor.store.codec import LEVEL
 
-pack_level = LEVEL.pack
+LAST = struct.Struct("<I")  # the last part of a LEVEL
+pack_iteration = LAST.pack
+FLOR = Channel.FLOR
 
 
 class Sink(Protocol):
@@ -40,34 +45,56 @@ class Logbook:
         self.session = session
         self.statements = statements
         self.encode = encode
-        self.names: dict[str, int] = {}
+        self._names: dict[str, int] = {}
         self.records = 0
         self.lost = 0  # pieces that could not be kept; a replay that lost any is not exact
         self.stand_ins: list[CodeType] = []  # functions of ours that stand in for a library's
         self._log = sink.log
         self._stack = session.stack
-        self._statement = statements.of
 
     def text(self, channel: Channel, text: str, frame: FrameType) -> None:
         """A piece that was written to a stream."""
-        self.add(channel, "", Tag.STR, text.encode("utf-8", "surrogateescape"), frame)
+        self.add(channel, "", (Tag.STR, text.encode("utf-8", "surrogateescape")), frame)
 
     def value(self, channel: Channel, name: str, value: Any, frame: FrameType) -> None:
         """A named value."""
-        tag, data = self.encode(value)
-        self.add(channel, name, tag, data, frame)
+        self.add(channel, name, self.encode(value), frame)
 
-    def add(self, channel: Channel, name: str, tag: Tag, data: bytes, frame: FrameType) -> None:
-        """Write one record; this is the hot path of every log statement."""
-        number = self.names.get(name)
+    def add(self, channel: Channel, name: str, value: tuple[Tag, bytes], frame: FrameType) -> None:
+        """A value as it is written, logged by the nearest frame of the project."""
+        self._write(channel, self._name(name), self.statements.of(frame), value[0], value[1])
+
+    def at(self, statement: str, name: str, value: Any) -> None:
+        """A value that `flor.log` takes at a statement known from the source: the cheapest way to log."""
+        names = self._names
+        if self.statements.by_place:
+            tag, data = self.encode(value)
+            at = names.get(statement) or self._name(statement)
+            self._write(FLOR, names.get(name) or self._name(name), at, tag, data)
+        else:
+            self.value(FLOR, name, value, sys._getframe(2))
+
+    def _name(self, name: str) -> int:
+        number = self._names.get(name)
         if number is None:
-            number = self.names[name] = self.sink.intern(name)
+            number = self._names[name] = self.sink.intern(name)
+        return number
+
+    def _write(self, channel: Channel, name: int, statement: int, tag: Tag, data: bytes) -> None:
+        """Write one record; this is the hot path of every log statement."""
         position, stack = b"", self._stack
         if stack and get_ident() == self.session.thread:
-            for at in stack:
-                begun = at.seen if at.given is None else at.given()
-                position += pack_level(at.site.number, at.occurrence, begun - 1 if begun else 0)
-            if not stack[-1].site.logged:
-                self.session.logged()
-        self._log(channel, number, self._statement(frame), position, tag, data, time())
+            at = stack[-1]
+            begun = at.seen if at.given is None else at.given()
+            position = (at.head or self._head(at)) + pack_iteration(begun - 1 if begun else 0)
+        self._log(channel, name, statement, position, tag, data, time())
         self.records += 1
+
+    def _head(self, at: LoopFrame) -> bytes:
+        """The packed position up to the iteration; it stays if the loops around can't go on before this one ends."""
+        around = [LEVEL.pack(loop.site.number, loop.occurrence, loop.iteration) for loop in self._stack]
+        head = b"".join(around)[: -LAST.size]
+        if at.steady:
+            at.head = head
+        self.session.logged()
+        return head

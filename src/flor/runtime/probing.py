@@ -17,6 +17,8 @@ SHARE = 0.2  # of the time, for watching further ones
 class ProbeStatements(Statements):
     """Names the probe wherever one is at work: a recorded function that a probe calls logs for the probe."""
 
+    by_place = False
+
     def __init__(
         self,
         name_of: Callable[[str], str | None],
@@ -35,6 +37,14 @@ class ProbeStatements(Statements):
                 probe = at
             at = at.f_back
         return super().of(probe or frame)
+
+    def is_probing(self, frame: FrameType | None) -> bool:
+        """True if a probe is on the stack."""
+        while frame is not None:
+            if self._is_probe(frame):
+                return True
+            frame = frame.f_back
+        return False
 
     def probe_in(self, trace: TracebackType | None) -> str | None:
         """The probe that an exception came out of, as file:line."""

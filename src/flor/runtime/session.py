@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from itertools import chain, islice, repeat
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 SHORT = 20e-6  # seconds: iterations shorter than this are let go by in chunks
 CHUNK = 5e-3  # seconds a chunk should last
+SUSPENDABLE = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 DEEP = 24  # a recursion is followed this far: each level makes every position longer
 
 
@@ -75,6 +77,7 @@ class Session:
             return None
         parent = self.stack[-1] if self.stack else None
         frame = LoopFrame(site, id(caller), parent)
+        frame.steady = not caller.f_code.co_flags & SUSPENDABLE
         if parent is None:
             frame.occurrence = self.outside.get(loop, 0)
             self.outside[loop] = frame.occurrence + 1

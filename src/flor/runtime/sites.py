@@ -46,8 +46,8 @@ class LoopFrame:
     """One execution of a loop that is under way."""
 
     __slots__ = (
-        "begun", "caller", "children", "context", "durations", "given", "item", "key", "occurrence", "origin",
-        "seen", "site", "tick",
+        "begun", "caller", "children", "context", "durations", "given", "head", "item", "key", "occurrence", "origin",
+        "seen", "site", "steady", "tick",
     )  # fmt: skip
 
     def __init__(self, site: Site, caller: int, parent: LoopFrame | None) -> None:
@@ -63,6 +63,8 @@ class LoopFrame:
         self.durations = array("f")
         self.item: Any = NOTHING  # the item that was fetched and not yet given to the body
         self.key: Any = None  # for whoever steers: skip, jump or execute
+        self.steady = False  # the loops around this one can't go on before it ends: it is in no generator
+        self.head = b""  # its packed position up to the iteration, once a steady one has logged
 
     @property
     def begun_iterations(self) -> int:

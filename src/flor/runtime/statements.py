@@ -16,6 +16,8 @@ class Statements:
     Places are found by instruction and then by identity of the code, whose hash would be taken anew each time.
     """
 
+    by_place = True  # the same instruction is always the same statement
+
     def __init__(self, name_of: Callable[[str], str | None], intern: Callable[[str], int]) -> None:
         self.name_of = name_of  # a file's name in the store, or None if it is not the project's
         self.intern = intern

@@ -78,7 +78,7 @@ class _Watched:
             written = raw_write(data)  # type: ignore[misc]
             if not inside[0]:
                 try:
-                    logbook.add(channel, "", Tag.STR, bytes(data), frame_at(1))
+                    logbook.add(channel, "", (Tag.STR, bytes(data)), frame_at(1))
                 except Exception:  # never harm training
                     logbook.lost += 1
             return written

@@ -9,6 +9,8 @@ A `for` becomes                                 a `while` becomes
     finally:                                            _flor.done(LOOP)
         _flor.end(LOOP)                             finally:
                                                         _flor.end(LOOP)
+
+and `flor.log(name, value)` becomes `_flor.log(STATEMENT, name, value)` where `flor` can only be ours.
 """
 
 from __future__ import annotations
@@ -18,12 +20,16 @@ from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, TypeVar
 
+from flor.model.positions import MODULE
+from flor.model.records import Statement
 from flor.source.blocks import Loop, find_loops
+from flor.source.logsites import flor_is_ours, is_log_call
 from flor.source.watches import join_watches
 
 HOOKS = "_flor"
 Statements = list[ast.stmt]
 WATCHED = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.If, ast.For, ast.While, ast.With, ast.Try)
+OWN_SCOPE = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 Function = TypeVar("Function", ast.FunctionDef, ast.AsyncFunctionDef)
 
 # These read the bytecode of what they decorate and would choke on a call that they do not know.
@@ -41,7 +47,7 @@ def instrument(
     the lines of probes that might disturb training: a call before and one after each let replay see whether they do.
     """
     loops = {loop.node: loop for loop in find_loops(tree, file)}
-    result = _Instrumenter(file, loops, rename, doubtful).visit(tree)
+    result = _Instrumenter(file, loops, rename, doubtful, flor_is_ours(tree)).visit(tree)
     assert isinstance(result, ast.Module)
     if doubtful:
         join_watches(result)
@@ -49,21 +55,29 @@ def instrument(
 
 
 class _Instrumenter(ast.NodeTransformer):
-    """Walks statements only; expressions, comprehensions and class bodies are left as they are."""
+    """Walks statements; of expressions only calls of `flor.log` are changed, and class bodies not at all."""
 
     def __init__(
-        self, file: str, loops: Mapping[Any, Loop], rename: Callable[[str], str], doubtful: AbstractSet[int]
+        self,
+        file: str,
+        loops: Mapping[Any, Loop],
+        rename: Callable[[str], str],
+        doubtful: AbstractSet[int],
+        flor_is_ours: bool,
     ) -> None:
         self.file = file
         self.doubtful = doubtful
         self.in_probe = False
         self.loops = loops
         self.rename = rename
+        self.flor_is_ours = flor_is_ours
         self.names: list[str] = []
         self.in_class = False
 
     def visit(self, node: ast.AST) -> Any:
         """Visit a node; a doubtful probe gets a call before and one after it."""
+        if isinstance(node, OWN_SCOPE):
+            return node
         if self.in_probe or not isinstance(node, WATCHED) or not self._is_doubtful(node):
             return super().visit(node)
         self.in_probe = True
@@ -112,8 +126,12 @@ class _Instrumenter(ast.NodeTransformer):
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AsyncFunctionDef:
         return self._function(node)
 
-    def visit_Lambda(self, node: ast.Lambda) -> ast.Lambda:
-        return node
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        if not (self.flor_is_ours and is_log_call(node)):
+            return node
+        place = Statement(self.file, node.lineno, ".".join(self.names) or MODULE)
+        return ast.copy_location(_call("log", ast.Constant(str(place)), *node.args, at=node), node)
 
     def _function(self, node: Function) -> Function:
         if any(_last_name(decorator) in COMPILERS for decorator in node.decorator_list):

@@ -34,6 +34,7 @@ ID = struct.Struct("<I")
 COUNTS = struct.Struct("<QQ")
 _LENGTHS = struct.Struct("<II")
 
+_LOG = int(Kind.LOG)
 _CHANNELS = {int(channel): channel for channel in Channel}
 _TAGS = {int(tag): tag for tag in Tag}
 
@@ -92,6 +93,8 @@ class Decoder:
     def decode(self, frame: Frame) -> Record | None:
         """The frame's record; None for a definition; UndecodableError if it makes no sense."""
         try:
+            if frame.kind == _LOG:  # the most by far
+                return self._log(frame.payload)
             return self._decode(frame.kind, frame.payload)
         except UndecodableError:
             raise
@@ -100,8 +103,6 @@ class Decoder:
 
     def _decode(self, kind: int, payload: bytes) -> Record | None:
         match kind:
-            case Kind.LOG:
-                return self._log(payload)
             case Kind.INTERN:
                 self._define(payload)
                 return None
@@ -127,13 +128,14 @@ class Decoder:
         data = LOG.size + size
         if data > len(payload):
             raise UndecodableError("a log record whose position is cut off")
+        texts = self._texts
         return LogRecord(
             _CHANNELS[channel],
-            self._text(name),
+            texts[name] if name in texts else self._text(name),
             _TAGS[tag],
             payload[data:],
             self._position(payload[LOG.size : data]),
-            self._statement(statement),
+            self._statements.get(statement) or self._statement(statement),
             time,
         )
 
@@ -151,9 +153,7 @@ class Decoder:
         return text
 
     def _statement(self, number: int) -> Statement:
-        known = self._statements.get(number)
-        if known is None:
-            known = self._statements[number] = Statement.parse(self._text(number))
+        known = self._statements[number] = Statement.parse(self._text(number))
         return known
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 Buffer = bytes | bytearray | memoryview
@@ -44,10 +45,22 @@ def create(path: Path, flags: int = 0) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | flags, FILE_MODE)
 
 
-def put(path: Path, *parts: Buffer) -> None:
-    """Write a file that is either there whole and durable, or not at all."""
+@contextmanager
+def appearing(path: Path) -> Iterator[Path]:
+    """A scratch name to write under; it becomes `path`, durably, when all went well, and is gone otherwise."""
     scratch = temporary(path)
     try:
+        yield scratch
+        scratch.rename(path)  # the guarantee: the name appears only after the bytes are on disk
+    except BaseException:
+        scratch.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def put(path: Path, *parts: Buffer) -> None:
+    """Write a file that is either there whole and durable, or not at all."""
+    with appearing(path) as scratch:
         fd = create(scratch)
         try:
             for part in parts:
@@ -55,8 +68,3 @@ def put(path: Path, *parts: Buffer) -> None:
             os.fsync(fd)
         finally:
             os.close(fd)
-        scratch.rename(path)  # the guarantee: the name appears only after the bytes are on disk
-    except BaseException:
-        scratch.unlink(missing_ok=True)
-        raise
-    sync_folder(path.parent)

@@ -54,6 +54,9 @@ class Gap(NamedTuple):
     torn: bool
 
 
+_unpack, _frame = HEAD.unpack_from, Frame._make
+
+
 @dataclass(frozen=True, slots=True)
 class _Flaw:
     reason: str
@@ -94,6 +97,11 @@ def scan(read_at: ReadAt, end: int, salt: int, start: int = OPENING_SIZE) -> Ite
     window = _Window(read_at, end)
     offset = start
     while offset < end:
+        for frame in _frames_in(window.stretch(offset), offset, salt):
+            yield frame
+            offset = frame.end
+        if offset >= end:
+            return
         found = _frame_at(window, offset, salt)
         if isinstance(found, Frame):
             yield found
@@ -126,6 +134,20 @@ class _Window:
         """As many bytes from there on as are at hand, enough to hold a marker except at the end of the file."""
         self.take(offset, len(MARK))
         return self._data[offset - self._start :]
+
+
+def _frames_in(data: bytes, start: int, salt: int) -> Iterator[Frame]:
+    """The valid frames at the beginning of these bytes, quickly; whatever is odd is left to `_frame_at`."""
+    low, size = 0, len(data)
+    while low + HEAD.size <= size:
+        mark, kind, length = _unpack(data, low)
+        stop = low + HEAD.size + length
+        if mark != MARK or stop + CHECK_SIZE > size:
+            return
+        if xxh3_64_digest(data[low:stop], salt) != data[stop : stop + CHECK_SIZE]:
+            return
+        yield _frame((kind, data[low + HEAD.size : stop], start + low, start + stop + CHECK_SIZE))
+        low = stop + CHECK_SIZE
 
 
 def _frame_at(window: _Window, offset: int, salt: int) -> Frame | _Flaw:

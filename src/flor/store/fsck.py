@@ -12,6 +12,9 @@ from flor.store.journal import LIVE, SEALED
 from flor.store.layout import Layout, checked_name
 from flor.store.packreader import read_pack
 from flor.store.reader import read_journal
+from flor.store.retention import dropped, trash
+from flor.store.retention.references import read_references
+from flor.store.run import RunFolder
 
 Severity = Literal["damage", "note"]
 
@@ -44,6 +47,8 @@ def _store(layout: Layout) -> Iterator[Finding]:
         yield Finding(layout.format, "note", "the store was not finished being made; the next recording does that")
     for path in _entries(layout.root):
         yield from _leftover(path)
+    for path in trash.contents(layout):
+        yield Finding(path, "note", "a run that was being deleted; `flor gc --yes` goes on with it")
     for path in _entries(layout.runs):
         yield from _run(path)
 
@@ -58,8 +63,11 @@ def _run(path: Path) -> Iterator[Finding]:
         yield Finding(path, "note", "not a folder; it is not listed")
         return
     yield from _journals(path)
+    for journal in _entries(path / dropped.FOLDER):
+        yield from _journal(journal)
     for pack in _entries(path / "packs"):
         yield from _pack(pack)
+    yield from _checkpoints(RunFolder(path.name, path))
 
 
 def _journals(path: Path) -> Iterator[Finding]:
@@ -98,6 +106,29 @@ def _pack(path: Path) -> Iterator[Finding]:
         return
     for name in bad:
         yield Finding(path, "damage", f"the bytes of {name!r} are not those that were written")
+
+
+def _checkpoints(run: RunFolder) -> Iterator[Finding]:
+    """Every announced checkpoint that was not dropped since has all of its bytes."""
+    references, gone = read_references(run), dropped.dropped_checkpoints(run.path)
+    there: dict[str, frozenset[str]] = {}
+    for checkpoint in references.checkpoints:
+        for file, name in sorted(checkpoint.entries) if checkpoint.graph not in gone else ():
+            if file not in there:
+                there[file] = _names(run.packs, file)
+            if name not in there[file]:
+                yield Finding(run.packs / file, "damage", f"{name!r}, which a checkpoint needs, is not there")
+                break
+
+
+def _names(packs: Path, file: str) -> frozenset[str]:
+    if Path(file).name != file:  # a journal that names a file elsewhere is not followed there
+        return frozenset()
+    try:
+        with read_pack(packs / file) as opened:
+            return frozenset(opened.names)
+    except FlorError:
+        return frozenset()
 
 
 def _leftover(path: Path) -> Iterator[Finding]:

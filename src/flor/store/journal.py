@@ -96,14 +96,13 @@ class JournalWriter:
         if self.closed:
             return
         try:
-            depth = len(position)
-            size = _LOG_SIZE + depth + len(data)
+            rest = position + data
+            size = _LOG_SIZE + len(rest)
+            body = _pack(MARK, _LOG, size, channel, tag, len(position), name_id, statement_id, time) + rest
+            frame = body + _digest(body, self._salt)
             if size > LIMIT:
                 self._drop(f"{size} bytes are too long for a log record")
-                return
-            body = _pack(MARK, _LOG, size, channel, tag, depth, name_id, statement_id, time) + position + data
-            frame = body + _digest(body, self._salt)
-            if _write(self._fd, frame) != len(frame):
+            elif _write(self._fd, frame) != len(frame):
                 self._write_again(frame)
             self._tick()
         except OSError as error:

@@ -17,6 +17,7 @@ VERSION = 1
 MAGIC = "flor"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _OURS = {"FORMAT", ".gitignore", "runs", "groups", "index.sqlite", "index.sqlite-journal"}
+_OURS |= {"restores", "trash", "gc.lock"}
 
 Result = TypeVar("Result")
 
@@ -46,6 +47,11 @@ class Layout:
     def index(self) -> Path:
         """The cache of the run list."""
         return self.root / "index.sqlite"
+
+    @property
+    def restores(self) -> Path:
+        """What replays noted of how long restores take."""
+        return self.root / "restores"
 
     def run(self, name: str) -> Path:
         """The folder of a run; BadName if no run can be called that."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from xxhash import xxh3_128_hexdigest
 
 from flor.errors import StoreUnwritable
-from flor.store import files
+from flor.store import directio
 from flor.store.files import Buffer
 
 ALIGNMENT = 64
@@ -29,12 +29,13 @@ NO_DIGEST = "0" * 32
 
 @dataclass(frozen=True, slots=True)
 class PackEntry:
-    """One tensor to write: its raw little-endian bytes, in row order."""
+    """One tensor to write: its raw little-endian bytes, in row order, and their digest if it is known already."""
 
     name: str
     dtype: str
     shape: tuple[int, ...]
     data: Buffer = field(repr=False)
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +52,10 @@ def write_pack(path: Path, entries: Sequence[PackEntry], metadata: Mapping[str, 
     """Write all entries to a new file that appears under its name only when it is durable."""
     ordered = sorted(entries, key=lambda entry: -_item_size(entry))  # then each tensor is aligned to its own items
     views = [_view(entry) for entry in ordered]
-    digests = {entry.name: xxh3_128_hexdigest(view) for entry, view in zip(ordered, views, strict=True)}
+    digests = {e.name: e.digest or xxh3_128_hexdigest(view) for e, view in zip(ordered, views, strict=True)}
     header = header_bytes(_table(ordered, _metadata(metadata or {}, digests)))
     try:
-        files.put(path, len(header).to_bytes(8, "little") + header, *views)
+        directio.put(path, [len(header).to_bytes(8, "little") + header, *views])
     except OSError as error:
         raise StoreUnwritable(
             f"The checkpoint can't be written: {error.strerror or error}.",

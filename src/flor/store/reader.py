@@ -36,6 +36,7 @@ class JournalReader:
     def __init__(self, path: Path, status: Status) -> None:
         self.path = path
         self.status = status
+        self._with_logs = True
         self._begin()
 
     def _begin(self) -> None:
@@ -52,6 +53,14 @@ class JournalReader:
                 yield from self._records(file, opening)
         if self.status == "sealed" and self.ended is None:
             self._blame(file.end, 0, "the journal was sealed, and its end is missing")
+
+    def without_logs(self) -> Iterator[Record]:
+        """All records but log records, whose bytes are checked and not read."""
+        self._with_logs = False
+        try:
+            yield from self
+        finally:
+            self._with_logs = True
 
     def _opening(self, file: _Opened) -> Opening | None:
         opening = parse_opening(file.read_at(0, OPENING_SIZE))
@@ -71,27 +80,28 @@ class JournalReader:
         return opening
 
     def _records(self, file: _Opened, opening: Opening) -> Iterator[Record]:
-        decoder = Decoder()
+        decoder, log = Decoder(), int(Kind.LOG)
         for found in scan(file.read_at, file.end, opening.salt):
             if isinstance(found, Gap):
                 self._gap(found)
                 continue
             self.frames += 1
-            record = self._record(decoder, found)
+            if found.kind == log and not self._with_logs:
+                continue
+            try:
+                record = decoder.decode(found)
+                if found.kind != log:
+                    self._look_at_end(found, record)
+            except UndecodableError as error:
+                self._blame(found.offset, found.end - found.offset, str(error))
+                continue
             if record is not None:
                 yield record
 
-    def _record(self, decoder: Decoder, frame: Frame) -> Record | None:
-        try:
-            record = decoder.decode(frame)
-            if frame.kind == Kind.ENDED:
-                self._check_end(frame)
-        except UndecodableError as error:
-            self._blame(frame.offset, frame.end - frame.offset, str(error))
-            return None
+    def _look_at_end(self, frame: Frame, record: Record | None) -> None:
         if isinstance(record, Ended):
+            self._check_end(frame)
             self.ended = record
-        return record
 
     def _check_end(self, frame: Frame) -> None:
         """Bytes may be more than the end says, from a thread that logged meanwhile; fewer means that some are gone."""
