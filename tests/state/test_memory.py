@@ -98,3 +98,17 @@ def test_released_buffers_are_used_again(trip: Any, memory: Memory) -> None:
     first.release()
     second = trip.take({"s": {"x": x}}, memory=memory)
     assert [blob.data.obj for blob in second.blobs if blob.nbytes == 4 * BIG] == [buffer]
+
+
+def test_another_tensor_at_the_same_place_is_copied(trip: Any, memory: Memory) -> None:
+    storage = torch.ones(BIG).untyped_storage()
+    first = torch.empty(0).set_(storage)
+    trip.take({"s": {"x": first}}, memory=memory).digest()
+    other = torch.empty(0).set_(storage)
+    while other._version < first._version:
+        other.add_(0)
+    del first
+    other.data.add_(1)  # as a batch that is made anew where the last one was
+    snapshot = trip.take({"s": {"x": other}}, memory=memory)
+    snapshot.digest()
+    assert snapshot.usable and copied(snapshot) == 4 * BIG

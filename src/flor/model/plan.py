@@ -59,3 +59,13 @@ class Order:
     without: tuple[str, ...] = ()  # checkpoints that failed before, by their text
     rank: int = 0
     ranks: int = 1  # processes that train together
+
+    @property
+    def name(self) -> str:
+        """What the worker's files are called."""
+        return worker_name(self.worker, self.rank, self.ranks)
+
+
+def worker_name(worker: int, rank: int, ranks: int) -> str:
+    """What the files of a worker are called, `w0`, or of one of several ranks, `w0r1`."""
+    return f"w{worker}r{rank}" if ranks > 1 else f"w{worker}"

@@ -9,7 +9,8 @@ from types import FrameType
 from flor.model.checkpoints import Key
 from flor.runtime.scopes import ScopeReader, Scopes
 from flor.runtime.sites import LoopFrame
-from flor.state import Memory, Snapshot, capture
+from flor.state import Admit, Memory, Snapshot, capture
+from flor.state.demand import always
 
 DeadNames = Callable[[str, bool], frozenset[str]]
 """(loop, at its end?) -> names of its own function that certainly are not read any more."""
@@ -23,7 +24,15 @@ class Capturer:
     dead_names: DeadNames
     memory: Memory | None = field(default_factory=Memory)
 
-    def capture(self, key: Key, frame: LoopFrame, caller: FrameType) -> Snapshot:
+    def capture(
+        self,
+        key: Key,
+        frame: LoopFrame,
+        caller: FrameType,
+        *,
+        admit: Admit = always,
+        budget_nodes: int | None = None,
+    ) -> Snapshot:
         """What the program's state is now; dead names are kept if that is cheap, since a later probe may read them."""
         scopes = self.scopes.read(caller, frame)
         return capture(
@@ -31,6 +40,8 @@ class Capturer:
             project=self.scopes.owns_module,
             optional=self.optional(scopes, key, caller),
             memory=self.memory,
+            admit=admit,
+            budget_nodes=budget_nodes,
         )
 
     def whole(self, caller: FrameType) -> Snapshot:

@@ -97,14 +97,18 @@ class LoggerWatch:
             return
         logbook = self.logbook
 
-        @functools.wraps(real)
-        def kept(*args: Any, **kwargs: Any) -> Any:
+        def note(args: Any, kwargs: Any, frame: FrameType) -> None:
             try:
-                _keep(logbook, channel, values(*args, **kwargs), sys._getframe(1))
+                _keep(logbook, channel, values(*args, **kwargs), frame)
             except Exception:  # a call that we do not understand is the library's to judge
                 logbook.lost += 1
+
+        @functools.wraps(real)
+        def kept(*args: Any, **kwargs: Any) -> Any:
+            note(args, kwargs, sys._getframe(1))
             return real(*args, **kwargs)
 
+        vars(kept)["flor_note"] = note  # for background logging, which has the real one called elsewhere
         setattr(owner, name, kept)
         self._hide(kept)
         self.undo.append(lambda: setattr(owner, name, real))

@@ -4,36 +4,32 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
 from flor.model.checkpoints import Key
 from flor.model.positions import Execution, Position
 from flor.model.records import Note
+from flor.runtime.admission import Admission, memory_for_copies
+from flor.runtime.budget import Budget
 from flor.runtime.capturing import Capturer
-from flor.runtime.policy import affordable_from
+from flor.runtime.policy import RESTORE_RATIO, BlockCosts, should_checkpoint
 from flor.runtime.session import Session
 from flor.runtime.sites import LoopFrame, clock
-from flor.runtime.writer import CheckpointWriter, Pending
+from flor.runtime.slowdown import Slowdown
+from flor.runtime.tally import Tally
+from flor.runtime.writer import Pending, Writer
+from flor.state import Answer, Memory, Snapshot
 
 NOTED = 5e-3  # seconds: shorter loop executions are only summed up
-FIRST_GUESS = 0.02  # seconds that the first checkpoint is expected to cost
-WORTH = 3.0  # a loop execution is memoized only if it took this many times what saving it costs
+FIRST_GUESS = 5e-3  # seconds that the first look at the state is expected to cost
+WORTH = 1.0  # a loop execution is memoized only if it took this many times what saving and restoring it costs
+ENDS = 0.5  # part of the tolerance that memoized ends within another loop may take: resume points need the rest
 NESTED_SHARE = 32  # within a nested loop at most one resume point each 1/32 of the time so far
 DENSE_POINTS = 64  # resume points of an outermost loop: each of the first 64, then one each 1/64 of the time so far
 DENSE_ENDS = 2000  # memoized ends of a loop: each of the first 2,000
 DENSE_BYTES = 4 << 30  # ... and all of them only while the run's packs are smaller than this
-
-
-@dataclass
-class Tally:
-    """What became of the boundaries that were considered."""
-
-    taken: int = 0
-    spent: float = 0.0
-    left_out: Counter[str] = field(default_factory=Counter)
-    refusals: dict[str, str] = field(default_factory=dict)
+NEVER = float("inf")
 
 
 class Recorder:
@@ -45,22 +41,26 @@ class Recorder:
         self,
         note: Callable[[Note], None],
         capturer: Capturer | None,
-        writer: CheckpointWriter | None,
+        writer: Writer | None,
         tolerance: float,
         files: Callable[[], dict[str, tuple[int, int, str]]] = dict,
+        restore_ratio: float = RESTORE_RATIO,
     ) -> None:
         self.note = note
         self.capturer = capturer
         self.writer = writer
-        self.tolerance = tolerance
         self.files = files  # what the files hold that the script has written
+        self.restore_ratio = restore_ratio
         self.begun = clock()
         self.tally = Tally()
-        self.expected = FIRST_GUESS
+        self.budget = Budget(tolerance, self.begun, FIRST_GUESS)
+        self.slowdown = Slowdown()
         self.last_nested = self.last_outer = self.begun
-        self.ends: dict[str, tuple[int, float]] = {}
+        self.kept: Counter[str] = Counter()  # checkpoints by place
+        self.last_end: dict[str, float] = {}
         self.pause_until: dict[str, tuple[float, float]] = {}
-        self.not_before = float("inf")
+        self.room = memory_for_copies() // 2 if capturer is not None else 0
+        self.not_before = self.wake = NEVER
         self._plan_next()
 
     def entering(self, frame: LoopFrame, caller: FrameType) -> Callable[[Iterable[Any]], Iterator[Any]] | None:
@@ -69,20 +69,27 @@ class Recorder:
 
     def boundary(self, frame: LoopFrame, caller: FrameType, now: float, index: int) -> bool:
         """A resume point, if the budget allows one by now."""
-        if now >= self.not_before and index:
-            self._resume_point(frame, caller, now, index)
+        if now >= self.wake:
+            if self.slowdown.watching:
+                self._watch(frame, now)
+            if now >= self.not_before and index:
+                self._resume_point(frame, caller, now, index)
         return True
 
     def leaving(self, frame: LoopFrame, caller: FrameType, now: float) -> None:
         """A memoized end state, if restoring it is worth more than running the loop again."""
-        if now >= self.not_before and now - frame.begun > WORTH * self.expected and self._ends_allowed(frame, now):
-            self._take(Key(self._execution(frame), None), frame, caller)
+        if now >= self.not_before and self._end_is_worth(frame, now) and self._ends_allowed(frame, now):
+            part = ENDS if len(self.session.stack) > 1 else 1.0
+            if self.budget.allows(self.budget.next_price, now, part):
+                self._take(Key(self._execution(frame), None), frame, caller, part=part)
 
     def left(self, frame: LoopFrame, now: float) -> None:
         """Keep what this execution took."""
         seconds = now - frame.begun
         if seconds >= NOTED and frame.site.executions < 10_000:
             self.note(Note("loop", self._loop_facts(frame, seconds)))
+            if not self.slowdown.watching:
+                self.slowdown.learn(frame)
 
     def probing(self, place: str, caller: FrameType) -> None:
         """There are no probes while recording."""
@@ -94,8 +101,8 @@ class Recorder:
         """Take one at each outer iteration while these are few, then ever more rarely; in nested loops rarely."""
         elapsed = now - self.begun
         if frame is not self.session.stack[0]:
-            half = affordable_from(self.tally.spent, self.expected, begun=self.begun, share=self.tolerance / 2)
-            if now < half or now - self.last_nested < max(1.0, elapsed / NESTED_SHARE):
+            affordable = self.budget.allows(self.budget.next_price, now, ENDS)
+            if not affordable or now - self.last_nested < max(1.0, elapsed / NESTED_SHARE):
                 return
             self.last_nested = now
         elif index > DENSE_POINTS and now - self.last_outer < elapsed / DENSE_POINTS:
@@ -104,18 +111,32 @@ class Recorder:
             self.last_outer = now
         self._take(Key(self._execution(frame), index), frame, caller)
 
+    def _end_is_worth(self, frame: LoopFrame, now: float) -> bool:
+        """True if this execution, and the loop's executions together, keep the paper's Joint Invariant."""
+        price, lasted, site = self.budget.next_price, now - frame.begun, frame.site
+        if lasted <= WORTH * (1 + self.restore_ratio) * price:
+            return False
+        if not self.budget.adaptive:
+            return True
+        executions = site.executions + 1
+        mean = (site.seconds + lasted) / executions
+        costs = BlockCosts(price, mean, executions, self.kept[site.loop])
+        return should_checkpoint(costs, tolerance=self.budget.tolerance, restore_ratio=self.restore_ratio)
+
     def _ends_allowed(self, frame: LoopFrame, now: float) -> bool:
         """Every end while there are not too many and they do not fill the disk, then ever more rarely."""
         loop = frame.site.loop
-        count, last = self.ends.get(loop, (0, 0.0))
-        written = self.writer.bytes_written if self.writer else 0
-        if (count > DENSE_ENDS or written > DENSE_BYTES) and now - last < (now - self.begun) / DENSE_POINTS:
+        written = self.writer.ledger.bytes_written if self.writer else 0
+        rarely = self.kept[loop] > DENSE_ENDS or written > DENSE_BYTES
+        if rarely and now - self.last_end.get(loop, 0.0) < (now - self.begun) / DENSE_POINTS:
             self.tally.left_out["spared disk space"] += 1
             return False
-        self.ends[loop] = (count + 1, now)
+        self.last_end[loop] = now
         return True
 
-    def _take(self, key: Key, frame: LoopFrame, caller: FrameType) -> bool:
+    def _take(
+        self, key: Key, frame: LoopFrame, caller: FrameType, *, part: float = 1.0, in_any_case: bool = False
+    ) -> bool:
         """Capture and hand over; all that the training thread pays is measured."""
         if self.capturer is None or self.writer is None:
             return False
@@ -126,38 +147,77 @@ class Recorder:
         if not self.writer.ready():
             self.tally.left_out["the writer was busy"] += 1
             return False
+        memory = self.capturer.memory or Memory()
+        budget = Budget(NEVER, begun, 0.0) if in_any_case else self.budget
+        admission = Admission(budget, self.writer, memory.staging, self.room, part, begun)
         try:
-            snapshot = self.capturer.capture(key, frame, caller)
+            objects = budget.objects(begun)
+            snapshot = self.capturer.capture(key, frame, caller, admit=admission, budget_nodes=objects)
             files = self.files()
         except Exception as error:  # never harm training
-            self.writer.give_back()
-            self.tally.left_out[f"capture failed: {type(error).__name__}: {error}"] += 1
-            self._pause(place, begun)
-            return False
-        seconds = clock() - begun
-        self.tally.spent += seconds
-        self.expected = seconds
-        self._plan_next()
+            return self._not_taken(place, begun, f"capture failed: {type(error).__name__}: {error}", pause=True)
+        if snapshot.declined:
+            return self._not_taken(place, begun, admission.reason, pause=admission.walked == 0.0)
         if snapshot.refusals:
-            self.writer.give_back()
             for refusal in snapshot.refusals:
                 self.tally.refusals.setdefault(place, str(refusal))
-            self._pause(place, begun)
-            return False
-        self.tally.taken += 1
-        self.writer.put(Pending(key, snapshot, seconds, files))
+            return self._not_taken(place, begun, None, pause=True)
+        self._hand_over(key, snapshot, files, admission)
+        self.kept[place] += 1
         return True
 
-    def _pause(self, place: str, now: float) -> None:
-        """Try a place that failed again only after twice the time."""
-        wait = 2 * self.pause_until.get(place, (0.0, 0.25))[1]
-        self.pause_until[place] = (now + wait, wait)
+    def _hand_over(
+        self, key: Key, snapshot: Snapshot, files: dict[str, tuple[int, int, str]], admission: Admission
+    ) -> None:
+        """Give the snapshot to the writer, and account for it."""
+        assert self.writer is not None
+        begun, prices = admission.begun, self.budget.prices
+        prices.walked(len(snapshot.nodes), admission.walked)
+        pending = Pending(key, snapshot, clock() - begun, files)
+        waits = self.writer.waits or (admission.answer is Answer.LOOK and not self.writer.forks)
+        (self.writer.put_now if waits else self.writer.put)(pending)
+        stall = clock() - begun
+        (prices.streamed if waits else prices.copied)(admission.demand, stall - admission.walked)
+        expected = 0.0 if waits else prices.slowdown(admission.demand.nbytes)
+        if not waits:
+            self.slowdown.begin(self.session.stack, begun, stall, expected)
+        self.tally.taken += 1
+        self.tally.stall += stall
+        self.budget.spend(stall)
+        self.budget.taken(stall, expected)
+        self._plan_next()
+
+    def _not_taken(self, place: str, begun: float, reason: str | None, *, pause: bool) -> bool:
+        """The look that was taken is paid for; a place that failed is tried again only after twice the time."""
+        assert self.writer is not None
+        self.writer.give_back()
+        if reason is not None:
+            self.tally.left_out[reason] += 1
+        seconds = clock() - begun
+        self.tally.stall += seconds
+        self.budget.spend(seconds)
+        if pause:
+            wait = 2 * self.pause_until.get(place, (0.0, 0.25))[1]
+            self.pause_until[place] = (begun + wait, wait)
+        self._plan_next()
+        return False
+
+    def _watch(self, frame: LoopFrame, now: float) -> None:
+        """An iteration has ended while something was written, or the first one after it."""
+        assert self.writer is not None
+        if frame is self.session.stack[-1]:
+            self.slowdown.iteration(frame, now)
+        while self.slowdown.watching and (write := self.writer.finished()) is not None:
+            expected, lost = self.slowdown.end(write)
+            self.budget.settled(expected, lost)
+            self.budget.prices.slowed(write.nbytes, lost)
+            self.tally.slowdown += max(0.0, lost)
+            self._plan_next()
 
     def _plan_next(self) -> None:
-        if self.capturer is not None and self.writer is not None and not self.writer.failed:
-            self.not_before = affordable_from(self.tally.spent, self.expected, begun=self.begun, share=self.tolerance)
-        else:
-            self.not_before = float("inf")
+        able = self.capturer is not None and self.writer is not None and not self.writer.failed
+        self.not_before = self.budget.from_when(self.budget.next_price) if able else NEVER
+        self.wake = 0.0 if self.slowdown.watching else self.not_before
 
     def _execution(self, frame: LoopFrame) -> Execution:
         return Execution(self._above(frame), frame.site.loop, frame.occurrence)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from types import FrameType, GeneratorType
@@ -10,13 +11,13 @@ from typing import Any, NoReturn
 from flor.errors import RestoreMismatch
 from flor.model.checkpoints import Key
 from flor.model.plan import Plan, Segment
-from flor.model.positions import Execution, Position
+from flor.model.positions import Execution, Level, Position
 from flor.model.records import Note
 from flor.runtime.capturing import Capturer
 from flor.runtime.probing import ProbeWatch
 from flor.runtime.restoring import Checkpoints, Restorer
 from flor.runtime.session import Session
-from flor.runtime.sites import LoopFrame
+from flor.runtime.sites import LoopFrame, clock
 
 SKIP, JUMP = "skip", "jump"
 
@@ -47,8 +48,10 @@ class Replayer:
     counts: Counts = field(default_factory=Counts)
     collecting: bool = False
     last_restored: Key | None = None
+    raised: tuple[int, Position] = (0, ())  # the identity of an exception, and where it was raised
     session: Session = field(init=False)
     watch: ProbeWatch = field(default_factory=ProbeWatch)
+    on_restore: Callable[[float, float], None] = lambda restore, materialize: None  # seconds; later records learn
 
     def __post_init__(self) -> None:
         self.collecting = self.segment.start == 0
@@ -106,7 +109,15 @@ class Replayer:
                 self.note(Note("ended early", {"stop": self.segment.stop, "at": frame.begun_iterations}))
 
     def left(self, frame: LoopFrame, now: float) -> None:
-        """Nothing to do."""
+        """Remember where an exception that leaves loops was raised: in the innermost of them."""
+        error = sys.exc_info()[1]
+        if error is not None and self.raised[0] != id(error):
+            level = Level(frame.site.loop, frame.occurrence, frame.iteration)
+            self.raised = (id(error), (*self.session.position(), level))
+
+    def position_of(self, error: BaseException) -> Position:
+        """Where an exception was raised that has left the script."""
+        return self.raised[1] if self.raised[0] == id(error) else ()
 
     def probing(self, place: str, caller: FrameType) -> None:
         """Take the state before a probe that might disturb training."""
@@ -149,7 +160,9 @@ class Replayer:
 
     def _restore(self, key: Key, frame: LoopFrame, caller: FrameType) -> None:
         self.last_restored = key
+        begun = clock()
         doubts = self.restorer.restore(key, frame, caller)
+        self.on_restore(clock() - begun, self.checkpoints.found[key].seconds)
         self.counts.restored += 1
         if doubts:
             self.note(Note("doubted", {**key.as_json(), "differences": doubts}))

@@ -1,35 +1,74 @@
-"""Makes checkpoints durable off the training thread: hash, pack, journal frame, in that order."""
+"""Makes checkpoints durable off the training thread: one thread, at most two snapshots."""
 
 from __future__ import annotations
 
 import _thread
 import queue
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Protocol
 
-from flor.model.checkpoints import Checkpoint, Key
+from flor.model.checkpoints import Checkpoint
 from flor.model.records import Note
-from flor.state import Snapshot, encode
-from flor.store.packs import PackEntry, write_pack
+from flor.runtime.materializing import Ledger, Pending, materialize, why
+from flor.runtime.slowdown import Write
+from flor.state.staging import SNAPSHOTS, Staging
 from flor.store.run import RunFolder
 
-STAGED = 2  # snapshots in memory at most: one being written, one waiting
+__all__ = ["CheckpointWriter", "Pending", "Writer"]
+
+STAGED = SNAPSHOTS  # snapshots in memory at most: one being written, one waiting
 
 
-@dataclass(frozen=True)
-class Pending:
-    """A captured snapshot on its way to disk."""
+class Writer(Protocol):
+    """Who makes snapshots durable: a thread, a forked child, or the training thread itself."""
 
-    key: Key
-    snapshot: Snapshot
-    seconds: float
-    files: Mapping[str, tuple[int, int, str]] = field(default_factory=dict)
+    ledger: Ledger
+    failed: bool
+    waits: bool  # training waits until all is on disk
+    forks: bool  # a snapshot is what a forked child sees
+
+    @property
+    def busy(self) -> bool:
+        """True while something is being written or prepared."""
+        ...
+
+    def ready(self) -> bool:
+        """True if a snapshot may be taken now without waiting; the caller then owes one `put` or `give_back`."""
+        ...
+
+    def give_back(self) -> None:
+        """Nothing was taken after all."""
+        ...
+
+    def put(self, pending: Pending) -> None:
+        """Hand a snapshot over."""
+        ...
+
+    def put_now(self, pending: Pending) -> None:
+        """Write a snapshot that still looks into live memory, while training waits."""
+        ...
+
+    def warm(self, staging: Staging, sizes: Counter[int]) -> None:
+        """Have memory made ready for the copies of a snapshot."""
+        ...
+
+    def finished(self) -> Write | None:
+        """The oldest write that is over and was not asked for yet."""
+        ...
+
+    def close(self, timeout: float) -> None:
+        """Let what is pending become durable, within a bound; what does not is absent."""
+        ...
 
 
 class CheckpointWriter:
     """One thread that writes snapshots; what is announced in the journal is on disk."""
+
+    forks = False
 
     def __init__(
         self,
@@ -40,23 +79,35 @@ class CheckpointWriter:
         *,
         at_once: bool = False,
     ) -> None:
-        self.folder = folder
-        self.fragment = fragment
-        self.announce = announce
+        self.ledger = Ledger(folder.packs, fragment, announce)
         self.on_trouble = on_trouble
-        self.at_once = at_once  # write on the training thread: slow, for comparison
-        self.stored: dict[str, str] = {}  # content hash -> pack file
-        self.written: list[Checkpoint] = []
-        self.bytes_written = 0
+        self.waits = at_once  # write on the training thread: slow, for comparison
         self.failed = False
-        self._numbers = 0
+        self._under_way = 0
         self._free = threading.Semaphore(STAGED)
-        self._queue: queue.SimpleQueue[Pending | None] = queue.SimpleQueue()
+        self._writing = threading.Lock()
+        self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._over: deque[Write] = deque()
         self._ended = threading.Event()
         self._started = False
 
+    @property
+    def written(self) -> list[Checkpoint]:
+        """The checkpoints that exist."""
+        return self.ledger.written
+
+    @property
+    def bytes_written(self) -> int:
+        """Bytes of all packs."""
+        return self.ledger.bytes_written
+
+    @property
+    def busy(self) -> bool:
+        """True while something is being written or prepared."""
+        return self._under_way > 0
+
     def ready(self) -> bool:
-        """True if a snapshot may be taken now without waiting; the caller then owes one `put`."""
+        """True if a snapshot may be taken now without waiting; the caller then owes one `put` or `give_back`."""
         return not self.failed and self._free.acquire(blocking=False)
 
     def give_back(self) -> None:
@@ -65,70 +116,85 @@ class CheckpointWriter:
 
     def put(self, pending: Pending) -> None:
         """Hand a snapshot over."""
-        if self.at_once:
-            self._settle(pending)
-            return
+        if self.waits:
+            self._settle(pending, waited_for=True)
+        else:
+            self._do(lambda: self._settle(pending))
+
+    def put_now(self, pending: Pending) -> None:
+        """Write a snapshot that still looks into live memory, while training waits."""
+        self._settle(pending, waited_for=True)
+
+    def warm(self, staging: Staging, sizes: Counter[int]) -> None:
+        """Have memory made ready for the copies of a snapshot."""
+        self._do(lambda: staging.warm(sizes))
+
+    def finished(self) -> Write | None:
+        """The oldest write that is over and was not asked for yet."""
+        return self._over.popleft() if self._over else None
+
+    def drain(self, timeout: float | None = None) -> bool:
+        """Wait until all that was handed over is settled; False if that takes too long."""
         if not self._started:
-            self._started = True
-            # Not a threading.Thread: a script that counts its threads must not find ours among them.
-            _thread.start_new_thread(self._work, ())
-        self._queue.put(pending)
+            return True
+        settled = threading.Event()
+        self._jobs.put(settled.set)
+        return settled.wait(timeout)
 
     def close(self, timeout: float) -> None:
         """Let what is pending become durable, within a bound; what does not is absent."""
         if self._started:  # only ever asked in the process that was recorded
-            self._queue.put(None)
+            self._jobs.put(None)
             self._ended.wait(timeout)
+
+    def _do(self, job: Callable[[], None]) -> None:
+        """Have the thread do a job."""
+        if not self._started:
+            self._started = True
+            # Not a threading.Thread: a script that counts its threads must not find ours among them.
+            _thread.start_new_thread(self._work, ())
+        self._under_way += 1
+
+        def counted() -> None:
+            try:
+                job()
+            finally:
+                self._under_way -= 1
+
+        self._jobs.put(counted)
 
     def _work(self) -> None:
         try:
-            while (pending := self._queue.get()) is not None:
-                self._settle(pending)
+            while (job := self._jobs.get()) is not None:
+                try:
+                    job()
+                except BaseException as error:  # an uncaught one would be printed
+                    self._fail(error)
         finally:
             self._ended.set()
 
-    def _settle(self, pending: Pending) -> None:
+    def _settle(self, pending: Pending, *, waited_for: bool = False) -> None:
         """Write one snapshot and give its memory back."""
+        begun, cpu, written = time.perf_counter(), time.thread_time(), 0
         try:
-            self.write(pending)
-        except BaseException as error:  # the disk is full, memory is out: training goes on without checkpoints
-            self.failed = True
-            self.on_trouble(f"checkpoints can no longer be written: {type(error).__name__}: {error}")
+            with self._writing:
+                written = 0 if self.failed else self._write(pending)
+        except BaseException as error:
+            self._fail(error)
         finally:
-            pending.snapshot.release()
+            with suppress(BaseException):  # memory that can't be given back is lost, training is not
+                pending.snapshot.release()
+            seconds = time.perf_counter() - begun
+            if not waited_for:
+                self._over.append(Write(seconds, time.thread_time() - cpu, written))
             self._free.release()
 
-    def write(self, pending: Pending) -> None:
-        """Hash, write the pack, then announce: only then does the checkpoint exist."""
-        snapshot = pending.snapshot
-        snapshot.digest()
-        if not snapshot.usable:
-            return
-        graph, blobs = encode(snapshot)
-        new = [blob for blob in blobs if blob.name not in self.stored and blob.data is not None]
-        if any(blob.name not in self.stored and blob.data is None for blob in blobs):
-            return  # a prediction about a storage that was never written: as if not taken
-        self._numbers += 1
-        file = f"{self.fragment}-{self._numbers:06d}.safetensors"
-        name = f"graph-{self._numbers:06d}"
-        entries = [PackEntry(name, "U8", (len(graph),), graph), *(_entry(blob) for blob in new)]
-        write_pack(self.folder.packs / file, entries, {"key": str(pending.key)})
-        self.stored.update({blob.name: file for blob in new})
-        written = sum(blob.nbytes for blob in new) + len(graph)
-        checkpoint = Checkpoint(
-            key=pending.key,
-            graph=f"{file}/{name}",
-            blobs={blob.name: self.stored[blob.name] for blob in blobs},
-            seconds=pending.seconds,
-            bytes_logical=sum(blob.nbytes for blob in blobs) + len(graph),
-            bytes_written=written,
-            unkept=snapshot.unkept,
-            files=pending.files,
-        )
-        self.announce(Note("checkpoint", checkpoint.as_json()))
-        self.written.append(checkpoint)
-        self.bytes_written += written
+    def _write(self, pending: Pending) -> int:
+        return self.ledger.enter(materialize(pending, self.ledger.next_pack(), self.ledger.stored))
 
-
-def _entry(blob: Any) -> PackEntry:
-    return PackEntry(blob.name, blob.dtype, tuple(blob.shape), blob.data)
+    def _fail(self, error: BaseException) -> None:
+        """The disk is full, memory is out: training goes on without checkpoints; said once."""
+        if not self.failed:
+            self.failed = True
+            with suppress(BaseException):
+                self.on_trouble(f"checkpoints can no longer be written: {why(error)}")

@@ -9,7 +9,8 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from flor.state import closure, loaded
-from flor.state.copying import give_back, seen, take
+from flor.state.copying import demand, give_back, plan, seen, take
+from flor.state.demand import Admit, Answer, always
 from flor.state.memory import Memory
 from flor.state.names import type_name
 from flor.state.paths import Paths
@@ -30,15 +31,20 @@ def capture(
     optional: Mapping[str, AbstractSet[str]] | None = None,
     memory: Memory | None = None,
     budget_nodes: int | None = None,
+    admit: Admit = always,
 ) -> Snapshot:
-    """The state of these scopes now. Never raises: what goes wrong is a refusal."""
+    """The state of these scopes now, if `admit` wants what it needs. Never raises: what goes wrong is a refusal."""
     snapshot = Snapshot()
     try:
         with quiet_torch(), no_collection():
-            _capture(snapshot, scopes, project, optional or {}, memory or Memory(), budget_nodes)
+            walk = Walker(project, budget_nodes)
+            _capture(snapshot, scopes, walk, optional or {}, memory or Memory(), admit)
     except TooMany:
+        snapshot.declined = True
         snapshot.refusals.append(Refusal("", "graph", f"more than {budget_nodes} objects are reachable"))
     except Exception as error:  # P2: a failure of flor never stops training
+        if memory is not None:
+            give_back(snapshot, memory)
         snapshot.refusals.append(Refusal("", "graph", f"capture failed: {type(error).__name__}: {error}"))
     return snapshot
 
@@ -51,8 +57,9 @@ def capture_one(obj: Any, project: Callable[[str], bool]) -> Snapshot:
     snapshot.roots = {"it": {"it": walk.slot(obj)}}
     walk.run()
     walk.finish()
+    memory = Memory()
     for use in walk.uses.values():
-        take(use, snapshot, Memory(), ())
+        take(plan(use, memory, ()), snapshot, memory)
     _name_refusals(snapshot, walk)
     return snapshot
 
@@ -78,12 +85,11 @@ def quiet_torch() -> contextlib.AbstractContextManager[Any]:
 def _capture(
     snapshot: Snapshot,
     scopes: Scopes,
-    project: Callable[[str], bool],
+    walk: Walker,
     optional: Mapping[str, AbstractSet[str]],
     memory: Memory,
-    budget: int | None,
+    admit: Admit,
 ) -> None:
-    walk = Walker(project, budget)
     snapshot.nodes, snapshot.blobs = walk.nodes, walk.blobs
     snapshot.world = {name: walk.slot(generator) for name, generator in world().items()}
     _walk_required(snapshot, walk, scopes, optional)
@@ -92,12 +98,21 @@ def _capture(
         walk.run()
     _walk_optional(snapshot, walk, scopes, optional)
     walk.finish()
-    moving = closure.moving_regions(walk)
-    uses = list(walk.uses.values())
-    for use in uses:
-        take(use, snapshot, memory, moving)
     _name_refusals(snapshot, walk)
-    _wire(snapshot, memory, [(use.region.key, use, use.node.blob or 0) for use in uses])
+    if snapshot.refusals and admit is not always:
+        return  # nothing is copied for a snapshot that is of no use
+    moving = closure.moving_regions(walk)
+    takings = [plan(use, memory, moving) for use in walk.uses.values()]
+    needed = demand(takings, memory)
+    answer = admit(needed)
+    if answer is Answer.DECLINE:
+        snapshot.declined = True
+        return
+    if answer is Answer.COPY:
+        memory.staging.expect(sum(size * count for size, count in needed.sizes.items()))
+    for taking in takings:
+        take(taking, snapshot, memory, look=answer is Answer.LOOK)
+    _wire(snapshot, memory, [(t.use.region.key, t.use, t.use.node.blob or 0) for t in takings])
 
 
 def _wire(snapshot: Snapshot, memory: Memory, uses: list[tuple[Hashable, Any, int]]) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Collection, Hashable
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import xxhash
 
 from flor.state import regions
+from flor.state.demand import Demand
 from flor.state.memory import Memory, Remembered
 from flor.state.regions import Interval, Region, Use
 from flor.state.snapshot import Blob, Prediction, Snapshot
@@ -40,18 +43,50 @@ WIDTHS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2,
 WIDTHS |= {"U64": 8, "U32": 4, "U16": 2, "U8": 1, "BOOL": 1, "F8_E4M3": 1, "F8_E5M2": 1}
 
 
-def take(use: Use, snapshot: Snapshot, memory: Memory, moving: Collection[Hashable]) -> None:
-    """Give a region's node its blob; `moving` are the regions that an optimizer changes."""
+@dataclass(slots=True)
+class Taking:
+    """A region of which a blob is to be made: the bytes that some view shows, and the name under which it is known."""
+
+    use: Use
+    ranges: list[Interval]
+    nbytes: int
+    known: str | None
+
+    @property
+    def staged(self) -> bool:
+        """True if its copy goes to a staging buffer."""
+        return self.known is None and self.nbytes >= SMALL and self.use.region.device == "cpu"
+
+
+def plan(use: Use, memory: Memory, moving: Collection[Hashable]) -> Taking:
+    """Look whether a region must be copied; `moving` are the regions that an optimizer changes."""
     ranges = regions.merged([view.span for view in use.views])
     use.node.meta["ranges"] = [list(interval) for interval in ranges]
     nbytes = sum(high - low for low, high in ranges)
-    blob = Blob(nbytes, *_described(use, nbytes))
     known = memory.recall(use.region.key) if nbytes >= SMALL and use.region.key not in moving else None
-    if known is not None and _predicted(use, ranges, known):
-        blob.name = known.name
-        blob.live = Prediction(use.region.key, use.ref, use.region.owner, _looker(use.region, ranges), known.name)
+    predicted = known is not None and _predicted(use, ranges, known)
+    return Taking(use, ranges, nbytes, known.name if known is not None and predicted else None)
+
+
+def demand(takings: Iterable[Taking], memory: Memory) -> Demand:
+    """What all of them need together."""
+    copied = [taking for taking in takings if taking.known is None]
+    sizes = Counter(taking.nbytes for taking in copied if taking.staged)
+    cold = sum(size * count for size, count in memory.staging.missing(sizes).items())
+    return Demand(sum(taking.nbytes for taking in copied), cold, sizes)
+
+
+def take(taking: Taking, snapshot: Snapshot, memory: Memory, *, look: bool = False) -> None:
+    """Give a region's node its blob."""
+    use, ranges = taking.use, taking.ranges
+    blob = Blob(taking.nbytes, *_described(use, taking.nbytes))
+    if taking.known is not None:
+        blob.name = taking.known
+        blob.live = Prediction(use.region.key, use.ref, use.region.owner, _looker(use.region, ranges), taking.known)
+    elif look:
+        blob.data = _looked_at(use.region, ranges).toreadonly()  # never taken for a buffer of ours
     else:
-        blob.data = _copied(use.region, ranges, nbytes, memory)
+        blob.data = _copied(use.region, ranges, taking.nbytes, memory)
     use.node.blob = len(snapshot.blobs)
     snapshot.blobs.append(blob)
 
@@ -94,6 +129,13 @@ def _described(use: Use, nbytes: int) -> tuple[str, tuple[int, ...]]:
     for size in shape:
         elements *= size
     return code, shape if elements == count else (count,)
+
+
+def _looked_at(region: Region, ranges: list[Interval]) -> memoryview:
+    """Live memory itself if it is in one piece; no staging buffer, since a forked child would not have it."""
+    if region.device == "cpu" and len(ranges) == 1 and ranges[0][1] - ranges[0][0] >= SMALL:
+        return regions.view(region.address + ranges[0][0], ranges[0][1] - ranges[0][0])
+    return memoryview(b"".join(regions.pieces(region, ranges)))
 
 
 def _copied(region: Region, ranges: list[Interval], nbytes: int, memory: Memory) -> memoryview:

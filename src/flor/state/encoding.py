@@ -5,18 +5,22 @@ from __future__ import annotations
 import base64
 import json
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from flor.errors import Damaged, NewerFormat
 from flor.state.snapshot import Blob, Node, Ref, Refusal, Slot, Snapshot
 
 VERSION = 1
+SLICE = 200
 _LIMIT = 1 << 4096
 
 
-def encode(snapshot: Snapshot) -> tuple[bytes, list[Blob]]:
-    """The graph, and the blobs that it names; those without data are stored already."""
+def encode(snapshot: Snapshot, breathe: Callable[[], None] = lambda: None) -> tuple[bytes, list[Blob]]:
+    """The graph, and the blobs that it names; those without data are stored already.
+
+    `breathe` is called every few hundred objects: a thread may let others have the interpreter there.
+    """
     snapshot.digest()
     graph = {
         "version": VERSION,
@@ -26,12 +30,22 @@ def encode(snapshot: Snapshot) -> tuple[bytes, list[Blob]]:
         "optional": snapshot.optional,
         "unkept": snapshot.unkept,
         "refusals": [[r.path, r.type, r.reason] for r in snapshot.refusals],
-        "nodes": [_node(node) for node in snapshot.nodes],
         "blobs": [[blob.name, blob.nbytes, blob.dtype, list(blob.shape)] for blob in snapshot.blobs],
     }
-    text = json.dumps(graph, separators=(",", ":"), allow_nan=False)
+    text = f'{_json(graph)[:-1]},"nodes":[{",".join(_sliced(snapshot.nodes, breathe))}]}}'
     unique = {blob.name: blob for blob in sorted(snapshot.blobs, key=lambda blob: blob.data is not None)}
     return text.encode("ascii"), list(unique.values())
+
+
+def _sliced(nodes: list[Node], breathe: Callable[[], None]) -> Iterator[str]:
+    """The nodes as JSON, without the brackets of a list."""
+    for start in range(0, len(nodes), SLICE):
+        yield _json([_node(node) for node in nodes[start : start + SLICE]])[1:-1]
+        breathe()
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
 def decode(graph: bytes, fetch: Callable[[str], memoryview]) -> Snapshot:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -32,6 +33,24 @@ class Region:
 def owner_id(owner: Any) -> int:
     """An owner's identity: torch gives a new python object for one storage at every call."""
     return getattr(owner, "_cdata", None) or id(owner)
+
+
+class Version:
+    """A tensor's count of changes; another tensor at the same place never has an equal one."""
+
+    __slots__ = ("count", "tensor")
+
+    def __init__(self, tensor: Any) -> None:
+        self.count: int = tensor._version
+        self.tensor = weakref.ref(tensor)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Version) or self.count != other.count:
+            return False
+        mine = self.tensor()
+        return mine is not None and mine is other.tensor()
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class View(NamedTuple):

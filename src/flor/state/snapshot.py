@@ -127,6 +127,7 @@ class Snapshot:
     optional: dict[str, list[str]] = field(default_factory=dict)
     unkept: dict[str, dict[str, str]] = field(default_factory=dict)
     refusals: list[Refusal] = field(default_factory=list)
+    declined: bool = False  # whoever asked for it did not want what it needs
     failed_prediction: str | None = None
     distrusted: list[Hashable] = field(default_factory=list, repr=False)
     fetch: Callable[[str], memoryview] | None = field(default=None, repr=False)
@@ -137,7 +138,7 @@ class Snapshot:
     @property
     def usable(self) -> bool:
         """True if nothing that is needed was refused and no prediction failed."""
-        return not self.refusals and self.failed_prediction is None
+        return not self.refusals and not self.declined and self.failed_prediction is None
 
     @property
     def nbytes(self) -> int:

@@ -14,6 +14,7 @@ from flor.state.snapshot import ATOMS, Node, Ref, Slot
 
 FACTORY = "default_factory"
 PLAIN = ATOMS | {bytes}
+ORDERED = type_name(OrderedDict())
 
 
 def _native(obj: Any) -> Any:
@@ -29,6 +30,8 @@ class DictHandler(Handler):
 
     def save(self, obj: Any, walk: Walk) -> Node:
         """Keys and values by turns."""
+        if type(obj) is OrderedDict and not len(obj) and not attributes.namespace(obj):
+            return Node(self.kind, ORDERED, None, [], {})  # a module has a dozen of them, for hooks
         slot = walk.slot
         items: list[Slot] = []
         for key, value in list(_native(obj).items(obj)):

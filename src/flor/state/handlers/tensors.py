@@ -9,7 +9,7 @@ from flor.state import attributes, loaded
 from flor.state.handler import MISSING, Handler, Load, Refused, Walk
 from flor.state.handlers.shells import attribute_slots, class_of
 from flor.state.names import type_name
-from flor.state.regions import Region
+from flor.state.regions import Region, Version
 from flor.state.snapshot import Node, Slot
 from flor.state.tripwire import graph_name, with_tripwire
 
@@ -63,7 +63,7 @@ class TensorHandler(Handler):
         leaf = node.meta["fn"] is None
         if obj.device.type != "meta":
             low, high = _extent(obj)
-            version = None if obj.requires_grad or obj.is_inference() else obj._version
+            version = None if obj.requires_grad or obj.is_inference() else Version(obj)
             region = region_of(obj)
             node.items = [walk.region(region, (low, high), node.meta["dtype"], node.meta["shape"], version)]
         node.attrs = attribute_slots(obj, walk)

@@ -1,0 +1,87 @@
+"""Whether a snapshot is taken, and how, once it is known what it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from flor.runtime.budget import Budget
+from flor.runtime.sites import clock
+from flor.runtime.writer import Writer
+from flor.state import Answer, Demand
+from flor.state.staging import Staging
+
+COLD = 8 << 20  # bytes: for less it is not worth to wait until memory is ready
+TRIFLE = 0.1  # ... nor if the whole price is less than this part of what can be afforded
+SHARE_OF_MEMORY = 0.25  # of what the machine has available may go to copies
+
+
+@dataclass
+class Admission:
+    """Answers one capture, and keeps the reason."""
+
+    budget: Budget
+    writer: Writer
+    staging: Staging
+    room: int  # bytes that copies may take
+    part: float  # of the tolerance
+    begun: float
+    demand: Demand = field(default_factory=Demand)
+    walked: float = 0.0
+    answer: Answer = Answer.DECLINE
+    reason: str = "more objects than can be walked in the time that is left"
+
+    def __call__(self, demand: Demand) -> Answer:
+        """Called when the objects were walked and nothing was copied yet."""
+        self.demand = demand
+        self.walked = clock() - self.begun
+        self.answer = self._answer()
+        return self.answer
+
+    @property
+    def stall(self) -> float:
+        """What the training thread will pay, from the beginning of the walk."""
+        prices, needed = self.budget.prices, self.demand
+        looks = self.writer.waits or not self._fits()
+        return self.walked + (prices.streaming(needed) if looks else prices.stall(needed))
+
+    @property
+    def slowdown(self) -> float:
+        """What it will pay while the rest is done in the background."""
+        return 0.0 if self.writer.waits else self.budget.prices.slowdown(self.demand.nbytes)
+
+    def _answer(self) -> Answer:
+        if self.writer.waits or self.writer.forks:
+            return self._if_affordable(Answer.LOOK)
+        if not self._fits():
+            self.reason = f"{self.demand.nbytes / 1e9:.1f} GB to copy are more than the {self.room / 1e9:.1f} GB for it"
+            return self._if_affordable(Answer.LOOK) if not self.writer.busy else Answer.DECLINE
+        if self._should_wait_for_memory():
+            self.writer.warm(self.staging, self.demand.sizes)
+            self.reason = "memory for its copy was not ready yet"
+            return Answer.DECLINE
+        return self._if_affordable(Answer.COPY)
+
+    def _fits(self) -> bool:
+        return sum(size * count for size, count in self.demand.sizes.items()) <= self.room
+
+    def _if_affordable(self, answer: Answer) -> Answer:
+        price = self.stall + self.slowdown
+        if self.budget.allows(price, clock(), self.part):
+            return answer
+        self.reason = "it would have cost more than the tolerance allows"
+        self.budget.next_price = price
+        return Answer.DECLINE
+
+    def _should_wait_for_memory(self) -> bool:
+        trifle = self.budget.allows((self.stall + self.slowdown) / TRIFLE, clock(), self.part)
+        return self.demand.cold >= COLD and not trifle
+
+
+def memory_for_copies() -> int:
+    """Bytes that staging buffers may take, both snapshots together: a share of what the machine has available now."""
+    try:
+        with open("/proc/meminfo") as file:
+            available = next(int(line.split()[1]) << 10 for line in file if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration, ValueError):
+        return 1 << 62
+    return int(SHARE_OF_MEMORY * available)
