@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,24 @@ def settings() -> dict[str, Any]:
     except (OSError, tomllib.TOMLDecodeError):
         return {}
     values = {key.replace("-", "_"): value for key, value in table.items()}
-    return dict.fromkeys(("record", "replay", "plan", "runs", "show", "logs", "diff", "checkout", "fsck"), values)
+    return dict.fromkeys(
+        (
+            "record",
+            "replay",
+            "plan",
+            "runs",
+            "show",
+            "logs",
+            "diff",
+            "checkout",
+            "fsck",
+            "gc",
+            "plot",
+            "export",
+            "resume",
+        ),
+        values,
+    )
 
 
 @click.group(context_settings=SETTINGS)
@@ -111,12 +129,14 @@ class ScriptCommand(click.Command):
 
 @main.command(cls=ScriptCommand, context_settings={"ignore_unknown_options": False})
 @click.option("-m", "--module", help="Run a module, as `python -m` does.")
-@click.option("--overhead", type=click.FloatRange(min=0, max=10), default=1 / 15, envvar="FLOR_OVERHEAD",
-              help="The share of training time that recording may take (default 0.0667).")  # fmt: skip
+@click.option("--overhead", type=click.FloatRange(min=0), default=1 / 15, envvar="FLOR_OVERHEAD",
+              help="The share of training time that recording may take (default 0.0667; inf: any).")  # fmt: skip
 @click.option("--name", envvar="FLOR_NAME", help="The run's name; a free one is chosen otherwise.")
-@click.option("--materialize", type=click.Choice(["thread", "sync", "off"]), default="thread", show_default=True,
+@click.option("--materialize", type=click.Choice(["thread", "fork", "sync", "off"]), default="thread", show_default=True,
               envvar="FLOR_MATERIALIZE", help="How checkpoints are written.")  # fmt: skip
 @click.option("--tag", "tags", multiple=True, metavar="K=V", help="A fact of yours to keep with the run.")
+@click.option("--background-logging", is_flag=True, envvar="FLOR_BACKGROUND_LOGGING",
+              help="Have calls of SummaryWriter done by another process.")  # fmt: skip
 @click.option("--include", multiple=True, metavar="GLOB", help="Files to instrument besides the project's own.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Files of the project to leave alone.")
 @store_option
@@ -192,9 +212,8 @@ def logs(run: str | None, names: tuple[str, ...], store: Path, as_json: bool) ->
     from flor.query.text import row_text
 
     rows = one(run, store).logs(*names)
-    write = sys.stdout.write
-    for row in rows:
-        write((json.dumps(row.as_json()) if as_json else row_text(row)) + "\n")
+    while some := list(islice(rows, 1000)):  # one write each, also where stdout is unbuffered
+        sys.stdout.write("".join([(row.json_line() if as_json else row_text(row)) + "\n" for row in some]))
 
 
 @main.command()
@@ -212,6 +231,96 @@ def fsck(store: Path, as_json: bool) -> None:
     if not findings and not as_json:
         click.echo("all is as it was written")
     sys.exit(1 if findings else 0)
+
+
+@main.command()
+@click.argument("only", nargs=-1, metavar="[RUN]...")
+@click.option("--keep-last", type=click.IntRange(min=0), envvar="FLOR_KEEP_LAST", metavar="N",
+              help="Remove all but the last N runs.")  # fmt: skip
+@click.option("--older-than", envvar="FLOR_OLDER_THAN", metavar="AGE",
+              help="Remove only runs older than this: 12h, 30d, 2w.")  # fmt: skip
+@click.option("--checkpoints-only", is_flag=True, help="Where a run would be removed, remove only its checkpoints.")
+@click.option("--keep-every", type=click.IntRange(min=1), envvar="FLOR_KEEP_EVERY", metavar="K",
+              help="Keep every K-th checkpoint of each loop, and the first and the last.")  # fmt: skip
+@click.option("--max-size", envvar="FLOR_MAX_SIZE", metavar="SIZE",
+              help="Thin out checkpoints, those of the oldest runs first, until all runs take this: 10GB.")  # fmt: skip
+@click.option("--keep", multiple=True, metavar="NAME", help="Leave these runs as they are; * and ? stand for others.")
+@click.option("--keep-tag", "keep_tags", multiple=True, metavar="K[=V]", help="Leave runs with this tag as they are.")
+@click.option("--keep-named", is_flag=True, help="Leave runs that were given a --name as they are.")
+@click.option("--yes", is_flag=True, help="Do it; otherwise it is only said what would be done.")
+@store_option
+@json_option
+@clear_errors
+def gc(store: Path, as_json: bool, yes: bool, older_than: str | None, max_size: str | None, **wish: Any) -> None:
+    """Free disk space: say what would go, and with --yes delete it.
+
+    Without a rule only what nobody needs goes. Runs that are being recorded or replayed are never touched. A run
+    without some or all of its checkpoints still replays, and as exactly: it only takes longer.
+    """
+    import time
+
+    from flor.query.retention import retention_json, retention_text
+    from flor.store.layout import Layout
+    from flor.store.retention.amounts import parse_age, parse_size
+    from flor.store.retention.gc import carry_out, plan_retention
+    from flor.store.retention.rules import Rules
+
+    age = parse_age(older_than) if older_than is not None else None
+    rules = Rules(older_than=age, max_size=parse_size(max_size) if max_size is not None else None, **wish)
+    found = (carry_out if yes else plan_retention)(Layout(store.absolute()), rules, time.time())
+    if as_json:
+        for row in retention_json(found, rules):
+            click.echo(json.dumps(row))
+    else:
+        click.echo(retention_text(found, rules))
+    sys.exit(1 if found.troubles else 0)
+
+
+@main.command()
+@click.argument("run", required=False)
+@click.argument("names", nargs=-1)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="An image instead: .png, .svg, .pdf (matplotlib)."
+)
+@click.option("--x", metavar="NAME", help="Another logged value as the x-axis (default: step, else the iteration).")
+@click.option("--width", type=click.IntRange(min=20), help="Characters (default: as wide as the terminal).")
+@store_option
+@clear_errors
+def plot(run: str | None, names: tuple[str, ...], output: Path | None, x: str | None, width: int | None,
+         store: Path) -> None:  # fmt: skip
+    """Draw logged numbers: recorded ones solid, those of replays dashed, checkpoints as ticks."""
+    from rich.console import Console
+
+    from flor.query.plot.image import save
+    from flor.query.plot.series import chart_of
+    from flor.query.plot.terminal import draw
+    from flor.query.runs import run as one
+
+    chart = chart_of(one(run, store), names, x)
+    if output is not None:
+        save(chart, output)
+        click.echo(output)
+        return
+    console = Console(width=width, highlight=False)
+    console.print(draw(chart, console.width), end="", crop=False, no_wrap=True, overflow="ignore")
+
+
+@main.command()
+@click.argument("run", required=False)
+@click.argument("names", nargs=-1)
+@click.option("--format", "format_name", type=click.Choice(["csv", "jsonl", "tensorboard"]), help="Else by the ending.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="A file, or a new folder for event files.")
+@store_option
+@clear_errors
+def export(run: str | None, names: tuple[str, ...], format_name: str | None, output: Path | None, store: Path) -> None:
+    """Write the logs of a run for other programs: CSV, JSON lines, or TensorBoard's event files."""
+    from flor.query.export.verb import export as write
+    from flor.query.runs import run as one
+
+    done = write(one(run, store), names, None if output == Path("-") else output, format_name)
+    if done.path is not None:
+        left = f", {done.left_out:,} that are no numbers left out" if done.left_out else ""
+        click.echo(f"flor: {done.rows:,} values in {done.path}{left}", err=True)
 
 
 @main.command()
@@ -287,6 +396,8 @@ def parse_epochs(text: str | None) -> tuple[int | None, int | None] | None:
 @click.option("--all", "everything", is_flag=True, help="All of stdout, as a full run with the probes prints it.")
 @click.option("--plan", "only_plan", is_flag=True, help="Only say what would be done.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--tensorboard", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Where event files of probes go (a folder of the replay, in the store).")  # fmt: skip
 @json_option
 @clear_errors
 def replay(everything: bool, only_plan: bool, yes: bool, as_json: bool, **wish: Any) -> None:
@@ -308,6 +419,8 @@ def replay(everything: bool, only_plan: bool, yes: bool, as_json: bool, **wish: 
         for piece in result.stdout(everything):
             sys.stdout.buffer.write(piece)
     sys.stdout.flush()
+    for text in (*result.told, *([f"in TensorBoard: {result.events}"] if result.events else [])):
+        click.echo(f"flor: {text}", err=True)
     click.echo(verdict_text(work, result), err=True)
     sys.exit(0 if result.exact else 3)
 
@@ -332,3 +445,17 @@ def diff(run: str | None, store: Path) -> None:
     from flor.replay.report import diff_text
 
     click.echo(diff_text(one(run, store)), nl=False)
+
+
+@main.command()
+@click.argument("run", required=False)
+@click.option("--name", envvar="FLOR_NAME", help="The new run's name; a free one is chosen otherwise.")
+@click.option("--force", is_flag=True, help="Go on though the sources differ by more than log statements.")
+@store_option
+@clear_errors
+def resume(run: str | None, name: str | None, force: bool, store: Path) -> None:
+    """Go on training from the last checkpoint of a run that was killed or raised, as a new run."""
+    from flor.query.runs import run as one
+    from flor.resume.verb import resume as go_on
+
+    go_on(one(run, store), name=name, force=force)

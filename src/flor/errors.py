@@ -5,18 +5,26 @@ FlorError
 │   ├── NoSuchRun             a run name that is not in the store
 │   ├── NoSuchScript          the script or module is not there, or is no file
 │   ├── BadName               a name with characters that no run name may have
-│   └── NameTaken             a new run under the name of an existing one
+│   ├── NameTaken             a new run under the name of an existing one
+│   ├── NoOpenBlock           `skipblock.end` without a `step_into` before it
+│   ├── BlockLeftOpen         a block that replay had skipped was left without its `end`
+│   ├── BadArgument           a parameter of the run that can't be read
+│   ├── LoggerClosed          a call of a background logger after its `close`
+│   └── ResultNeeded          the result of a call that is done later is used
 ├── StoreError                the store cannot be used
 │   ├── StoreUnwritable       read-only, full, or not a folder
 │   ├── NewerFormat           written by a later version of flor
+│   ├── StoreBusy             another process has the store to itself
 │   └── Damaged               bytes that are not what was written
 ├── StateError                live objects and snapshots do not fit
 │   └── RestoreMismatch       the live object is not of the kind that was saved
+│       └── ObjectsDiffer     other objects are declared on replay than on record
 └── ReplayError               replay was refused or failed
     ├── EditRefused           the sources differ by more than log statements
     ├── NothingToReplay       the run has nothing that could be replayed
     ├── WorkerFailed          a worker process died and its retries are used up
-    └── ProbeFailed           the added statement itself raised
+    ├── ProbeFailed           the added statement itself raised
+    └── Stopped               by Ctrl-C
 FlorWarning                   training goes on; said once on stderr
 """
 
@@ -67,6 +75,36 @@ class NameTaken(UsageError):
     slug = "name-taken"
 
 
+class NoOpenBlock(UsageError):
+    """`skipblock.end` was called without a `step_into` before it."""
+
+    slug = "no-open-block"
+
+
+class BlockLeftOpen(UsageError):
+    """A block that replay had skipped was left without its `end`, so its state was never put back."""
+
+    slug = "block-left-open"
+
+
+class BadArgument(UsageError):
+    """A parameter of the run that can't be read, or is of a kind that can't be kept."""
+
+    slug = "bad-argument"
+
+
+class LoggerClosed(UsageError):
+    """A background logger is called after its `close`."""
+
+    slug = "logger-closed"
+
+
+class ResultNeeded(UsageError):
+    """The result of a call that is done later is used."""
+
+    slug = "result-needed"
+
+
 class StoreError(FlorError):
     """The store cannot be used."""
 
@@ -85,6 +123,12 @@ class NewerFormat(StoreError):
     slug = "newer-format"
 
 
+class StoreBusy(StoreError):
+    """Another process has the store to itself."""
+
+    slug = "store-busy"
+
+
 class Damaged(StoreError):
     """Bytes on disk are not what was written."""
 
@@ -101,6 +145,12 @@ class RestoreMismatch(StateError):
     """The live object is not of the kind that was saved."""
 
     slug = "restore-mismatch"
+
+
+class ObjectsDiffer(RestoreMismatch):
+    """Other objects are declared on replay than on record."""
+
+    slug = "objects-differ"
 
 
 class ReplayError(FlorError):
@@ -131,6 +181,12 @@ class ProbeFailed(ReplayError):
     """The added statement itself raised."""
 
     slug = "probe-failed"
+
+
+class Stopped(ReplayError):
+    """The replay was stopped by Ctrl-C."""
+
+    slug = "stopped"
 
 
 class FlorWarning(UserWarning):

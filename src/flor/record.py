@@ -19,19 +19,24 @@ from flor.launch.filewatch import FileWatch
 from flor.launch.liveness import DeadNames
 from flor.launch.project import Project
 from flor.launch.randomness import numpy_facts, random_state
+from flor.launch.reads import ReadFiles
 from flor.launch.stage import Stage
 from flor.launch.target import Target, find_module, find_script
 from flor.launch.written import WrittenFiles
 from flor.model.records import Ended, Facts, Note, Source
+from flor.query.costs import kept_text, overhead_text
 from flor.runtime import current
+from flor.runtime.background.handsfree import BackgroundLogging
 from flor.runtime.capturing import Capturer
 from flor.runtime.guarding import Guarded
+from flor.runtime.policy import RESTORE_RATIO
 from flor.runtime.recording import Recorder
 from flor.runtime.session import Session
 from flor.runtime.streams import plain
-from flor.runtime.writer import CheckpointWriter
+from flor.runtime.writers import make_writer
 from flor.store.journal import JournalWriter
 from flor.store.layout import Layout
+from flor.store.restores import restore_ratio
 from flor.store.run import RunFolder, create_run, join_or_create_run
 from flor.store.syncer import Syncer
 
@@ -52,6 +57,7 @@ class Request:
     tags: tuple[str, ...] = ()
     include: Sequence[str] = ()
     exclude: Sequence[str] = ()
+    background_logging: bool = False
     hash_seed: str | None = None
 
     def target(self) -> Target:
@@ -113,22 +119,20 @@ class Recording:
         self.compiler = Compiler(project, self._keep_source, self._trouble)
         self.stage = Stage(project, self.compiler, self._trouble)
         self.syncer = Syncer(self.journal)
-        self.writer = CheckpointWriter(
-            self.run,
-            self.journal.path.stem,
-            self.journal.append,
-            self._trouble,
-            at_once=self.request.materialize == "sync",
+        self.writer = make_writer(
+            self.request.materialize, self.run, self.journal.path.stem, self.journal.append, self._writer_failed
         )
         capturer = Capturer(self.stage.scopes, DeadNames(self.sources))
         active = capturer if self.request.materialize != "off" else None
         self.written = WrittenFiles(self.journal.append)
         self.files = FileWatch(
             self.written.on_write,
+            ReadFiles(self.journal.append, self.written.known).on_read,
             on_printing_child=lambda: self._note("printing child"),
             ignore=[self.run.path.parent.parent],
         )
         self.recorder = Recorder(self.journal.append, active, self.writer, self.request.tolerance, self.written.facts)
+        self.recorder.restore_ratio = restore_ratio(Layout(self.run.path.parent.parent)) or RESTORE_RATIO
         self.session = Session(self.journal.intern, Guarded(self.recorder, self._failed))
         self.recorder.session = self.session
 
@@ -144,19 +148,31 @@ class Recording:
 
     def begin(self) -> None:
         """Start everything, our own end last of all, and say the run's name."""
+        self.say(f"recording {self.run.name}")
+        self.open_journal()
+        self.stage.follow(self.session)
+        self.listen()
+
+    def open_journal(self, **more: Any) -> None:
+        """Write down under which conditions the script begins, and see to it that the journal is sealed at its end."""
         values = facts.facts_now(list(self.target.argv), self._script_name(), self.request.module)
         values.update(run=self.run.name, started=self.begun, tags=list(self.request.tags))
         values.update(hash_seed=self.request.hash_seed, tolerance=self.request.tolerance, random=random_state())
+        values.update(include=list(self.request.include), exclude=list(self.request.exclude), **more)
         self.journal.append(Facts(values))
-        self.say(f"recording {self.run.name}")
         atexit.register(self.finish)
         os.register_at_fork(after_in_child=_in_child)
         self.syncer.start()
-        self.logbook = self.stage.enter(self.session, self.journal)
-        self.files.start()
-        self.stage.imports.when("torch", self.files.patch_torch)
         self.stage.imports.when("torch", lambda torch: self._note("torch", **facts.torch_facts(torch)))
         self.stage.imports.when("numpy", lambda numpy: self._note("numpy", **numpy_facts(numpy)))
+
+    def listen(self) -> None:
+        """Keep what the script logs and which files it changes, from now on."""
+        if self.request.background_logging:
+            BackgroundLogging(self.stage.imports).install()
+        self.logbook = self.stage.listen(self.session, self.journal)
+        self.files.start()
+        self.stage.imports.when("torch", self.files.patch_torch)
 
     def finish(self) -> None:
         """Seal the journal and say what was kept; called by Python when everything of the user's has ended."""
@@ -165,7 +181,7 @@ class Recording:
         self.files.stop()
         self.stage.leave()
         wall = time.perf_counter() - self.clock
-        self.writer.close(LAST_WAIT + self.request.tolerance * wall)
+        self.writer.close(LAST_WAIT + min(1.0, self.request.tolerance) * wall)
         self.syncer.stop()
         self.journal.seal(Ended(self._ended(wall)))
         self._say_what_was_kept(wall)
@@ -181,7 +197,6 @@ class Recording:
 
     def _ended(self, wall: float) -> dict[str, Any]:
         usage = resource.getrusage(resource.RUSAGE_SELF)
-        tally = self.recorder.tally
         return {
             "status": self.outcome.status,
             "exit": self.outcome.exit,
@@ -202,25 +217,18 @@ class Recording:
                 }
                 for site in self.session.sites.values()
             },
-            "checkpoints": {
-                "written": len(self.writer.written),
-                "seconds": tally.spent,
-                "bytes": self.writer.bytes_written,
-                "left_out": dict(tally.left_out),
-                "refused": tally.refusals,
-            },
+            "checkpoints": self.recorder.tally.account(self.writer.ledger),
         }
 
     def _say_what_was_kept(self, wall: float) -> None:
-        count, spent = len(self.writer.written), self.recorder.tally.spent
-        share = 100 * spent / max(wall, 1e-9)
+        account = self.recorder.tally.account(self.writer.ledger)
         self.say(
-            f"{self.run.name}: {wall:.1f} s, {self.logbook.records:,} log records, {count} checkpoints, "
-            f"{_size(self.writer.bytes_written)}, measured overhead {share:.1f} %"
+            f"{self.run.name}: {wall:.1f} s, {self.logbook.records:,} log records, {kept_text(account)}, "
+            f"{overhead_text(account, wall)}"
         )
         if self.journal.failed is not None:
             self.say(f"the run is incomplete: {self.journal.failed}; what was written before is kept [disk-failed]")
-        elif count:
+        elif account["written"]:
             self.say(f"add a log statement, then: flor replay {self.run.name}")
         else:
             self.say(f"replayable from its start: flor replay {self.run.name}")
@@ -243,6 +251,11 @@ class Recording:
         """A failure of ours at a loop: training goes on, and the run says so."""
         self._trouble(f"at a loop: {type(error).__name__}: {error}")
 
+    def _writer_failed(self, text: str) -> None:
+        """Checkpoints end here; said at once, since a later crash would find none."""
+        self._trouble(text)
+        self.say(f"{text}; training goes on, earlier checkpoints are kept [checkpoints-ended]")
+
     def _disk_failed(self, error: OSError) -> None:
         self.say(f"the run can no longer be kept: {error}; training goes on [disk-failed]")
 
@@ -250,12 +263,3 @@ class Recording:
 def _in_child() -> None:
     """A forked child is not recorded."""
     current.session = None
-
-
-def _size(count: int) -> str:
-    number = float(count)
-    for unit in ("B", "kB", "MB", "GB"):
-        if number < 1000:
-            return f"{number:.1f} {unit}" if unit != "B" else f"{count} B"
-        number /= 1000
-    return f"{number:.1f} TB"

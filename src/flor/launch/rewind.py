@@ -59,8 +59,12 @@ class Rewinder:
         content = _left_behind(path, size, time, digest)
         if content is None:
             self.lost.add(path)
-            return
-        streams = _open_streams(path)
+        else:
+            self.put(path, content)
+
+    def put(self, path: str, content: bytes) -> None:
+        """Let the script see this content; a file that it has open stays that file."""
+        streams = open_streams(path)
         for stream in streams:
             stream.flush()
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -69,7 +73,7 @@ class Rewinder:
             with native.OPEN(place, "r+b") as file:  # the same file, since the script has it open
                 file.write(content)
             for stream in streams:
-                os.lseek(stream.fileno(), size, os.SEEK_SET)
+                os.lseek(stream.fileno(), len(content), os.SEEK_SET)
         else:
             with open(path, "wb") as file:
                 file.write(content)
@@ -98,7 +102,7 @@ def _read(path: str, size: int = -1) -> bytes:
         return data
 
 
-def _open_streams(path: str) -> list[Any]:
+def open_streams(path: str) -> list[Any]:
     """The script's open files of that name which it writes to."""
     kinds = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
     found = []

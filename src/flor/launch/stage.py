@@ -31,18 +31,26 @@ class Stage:
         self.scopes = ScopeReader(self.owns_code, self.owns_module)
 
     def enter(self, session: Session, sink: Sink, statements: Statements | None = None) -> Logbook:
-        """Begin to listen for a session."""
-        self.logbook = Logbook(sink, session, statements or Statements(self.name_of, sink.intern), encode_value)
-        session.logbook = self.logbook
-        self.streams = StreamWatch(self.logbook)
-        self.loggers = LoggerWatch(self.logbook, self.imports)
+        """Follow the loops of a session and listen to what is logged."""
+        self.follow(session)
+        return self.listen(session, sink, statements)
+
+    def follow(self, session: Session) -> None:
+        """Compile the project's modules with our calls in them, and hear of loops."""
         self.imports.install()
         self.imports.when("torch", _torch_imported)
         self.imports.when("torch.utils.data", _data_imported)
         self.finder = importhook.install(self.compiler)
+        current.session = session
+
+    def listen(self, session: Session, sink: Sink, statements: Statements | None = None) -> Logbook:
+        """Keep what is written to the streams and given to loggers from now on."""
+        self.logbook = Logbook(sink, session, statements or Statements(self.name_of, sink.intern), encode_value)
+        session.logbook = self.logbook
+        self.streams = StreamWatch(self.logbook)
+        self.loggers = LoggerWatch(self.logbook, self.imports)
         self.streams.install()
         self.loggers.install()
-        current.session = session
         return self.logbook
 
     def leave(self) -> None:

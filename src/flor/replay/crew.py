@@ -2,113 +2,172 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from flor.errors import ProbeFailed, WorkerFailed
-from flor.model.plan import Order
+from flor.launch.conditions import environment
+from flor.model.checkpoints import Key
+from flor.model.plan import Order, Segment, worker_name
 from flor.model.records import Ended, Note, Record
 from flor.query.runs import Run
-from flor.replay.executors.local import Job, LocalExecutor
+from flor.replay.eventfiles import WORK
+from flor.replay.executors.local import Job, LocalExecutor, Team
 from flor.replay.history import History
 from flor.replay.orders import write_order
+from flor.replay.ranks import rendezvous
 from flor.replay.worker import REFUSED
 from flor.store.reader import read_journal
 
 RETRIES = 2
+
+Streams = dict[tuple[int, int], list[Record]]
+"""What each worker said, by segment and rank."""
 
 
 @dataclass
 class Crew:
     """Runs orders until each has ended well."""
 
-    run: Run
+    ranks: Sequence[Run]
     history: History
     folder: Path
     at_once: int
     on_progress: Callable[[str], None]
+    orders: dict[int, Order] = field(default_factory=dict)
+    streams: Streams = field(default_factory=dict)
+    finished: dict[int, list[Record]] = field(default_factory=dict)  # what workers that died had done
 
-    def work(self, orders: Sequence[Order]) -> dict[int, list[Record]]:
+    def work(self, orders: Sequence[Order]) -> Streams:
         """Each worker's records, once all have ended well; one that fails is tried again."""
-        open_orders = {order.worker: order for order in orders}
-        streams: dict[int, list[Record]] = {}
-        tries = dict.fromkeys(open_orders, 0)
-        while len(streams) < len(open_orders):
-            pending = [
-                (number, self._written(order, tries[number]))
-                for number, order in open_orders.items()
-                if number not in streams
-            ]
-            executor = LocalExecutor(environment(self.run), self.run.facts["cwd"], at_once=max(1, self.at_once))
-            for job in executor.run(pending):
-                records = self._records(job)
-                trouble = self._trouble(job, records)
+        self.orders = {order.worker: order for order in orders}
+        tries = dict.fromkeys(self.orders, 0)
+        at_once = max(1, self.at_once // len(self.ranks))
+        while left := [number for number in self.orders if (number, 0) not in self.streams]:
+            executor = LocalExecutor(self.ranks[0].facts["cwd"], at_once)
+            for team in executor.run([self._team(number, tries[number]) for number in left]):
+                trouble = self._trouble(team)
                 if trouble is None:
-                    streams[job.number] = records
-                    self.on_progress(f"worker {job.number + 1} of {len(open_orders)} is done")
-                    continue
-                tries[job.number] += 1
-                order = open_orders[job.number]
-                open_orders[job.number] = self._again(order, job, records, trouble, tries[job.number])
-        return streams
+                    self._keep(team)
+                    self.on_progress(f"{len(self.streams) // len(self.ranks)} of {len(orders)} segments are done")
+                else:
+                    tries[team.number] += 1
+                    self._again(team, trouble, tries[team.number])
+        return self.streams
 
-    def _again(self, order: Order, job: Job, records: list[Record], trouble: WorkerFailed, tries: int) -> Order:
-        """The order for another try: without the checkpoint that did not fit; a process that died gets two more."""
-        refused = next((note for note in records if isinstance(note, Note) and note.kind == "refused"), None)
-        if job.code != REFUSED or refused is None or refused.values["key"] is None:
-            if job.code == 0 or tries > RETRIES:
-                raise trouble  # what the script raised once it will raise again
-            return order
-        without = (*order.without, refused.values["key"])
+    def so_far(self) -> Streams:
+        """What there is if no more is waited for: the records of workers that were stopped, too."""
+        for number in self.orders:
+            for rank in range(len(self.ranks)):
+                said = [*self.finished.get(number, ()), *_behind_start(self._said(number, rank))]
+                self.streams.setdefault((number, rank), said)
+        return self.streams
+
+    def _team(self, number: int, attempt: int) -> Team:
+        """The processes of one segment, their orders written."""
+        order, meeting = self.orders[number], rendezvous(len(self.ranks))
+        jobs = []
+        for rank, run in enumerate(self.ranks):
+            own_order = replace(order, rank=rank, ranks=len(self.ranks))
+            path = self.folder / f"{own_order.name}-{attempt}.json"
+            for old in self.folder.glob(f"{own_order.name}.*"):
+                old.unlink()
+            shutil.rmtree(self.folder / f"{WORK}{own_order.name}", ignore_errors=True)
+            write_order(own_order, path)
+            own = {"RANK": str(rank), "ROLE_RANK": str(rank)} if meeting else {}
+            jobs.append(Job(path, {**quiet_environment(run), **meeting, **own}))
+        return Team(number, jobs)
+
+    def _said(self, number: int, rank: int) -> list[Record]:
+        name = worker_name(number, rank, len(self.ranks))
+        found = [path for path in self.folder.glob(f"{name}.*") if path.suffix in (".live", ".journal")]
+        return list(read_journal(found[0])) if found else []
+
+    def _keep(self, team: Team) -> None:
+        for rank in range(len(team.jobs)):
+            said, before = self._said(team.number, rank), self.finished.get(team.number, [])
+            self.streams[team.number, rank] = [*before, *_behind_start(said)] if before else said
+
+    def _again(self, team: Team, trouble: WorkerFailed, tries: int) -> None:
+        """Another try: without the checkpoint that did not fit, or from where a process had come when it died."""
+        order, code = self.orders[team.number], team.jobs[team.culprit].code
+        said = self._said(team.number, team.culprit)
+        refused = next((note for note in said if isinstance(note, Note) and note.kind == "refused"), None)
+        if code == REFUSED and refused is not None and refused.values["key"] is not None:
+            self.orders[team.number] = self._without(order, refused.values["key"])
+        elif code == 0 or tries > RETRIES:
+            raise trouble  # what the script raised once it will raise again
+        elif len(team.jobs) == 1:
+            self.orders[team.number] = self._behind_what_is_done(order, said)
+
+    def _without(self, order: Order, key: str) -> Order:
         segment = order.segment
         if segment.resume is not None and order.plan.main is not None:
             points = [point for point in self.history.resume_points(order.plan.main) if point < segment.resume]
             segment = replace(segment, resume=max(points, default=None))
-        return replace(order, without=without, segment=segment)
+        return replace(order, without=(*order.without, key), segment=segment)
 
-    def _written(self, order: Order, attempt: int) -> Path:
-        path = self.folder / f"w{order.worker}-{attempt}.json"
-        for old in self.folder.glob(f"w{order.worker}.*"):
-            old.unlink()
-        write_order(order, path)
-        return path
+    def _behind_what_is_done(self, order: Order, said: list[Record]) -> Order:
+        """The rest of the segment, from the last checkpoint that the worker came by in the state of the record."""
+        done = last_good_point(said, order)
+        if done is None:
+            return order
+        index, iteration = done
+        self.finished[order.worker] = [*self.finished.get(order.worker, []), *_behind_start(said[:index])]
+        return replace(order, segment=Segment(iteration, order.segment.stop, iteration))
 
-    def _records(self, job: Job) -> list[Record]:
-        found = [path for path in self.folder.glob(f"w{job.number}.*") if path.suffix in (".live", ".journal")]
-        return list(read_journal(found[0])) if found else []
-
-    def _trouble(self, job: Job, records: list[Record]) -> WorkerFailed | None:
-        """Why a worker's result can't be used; a probe that raised is the user's own error."""
-        raised = next((note for note in records if isinstance(note, Note) and note.kind == "raised"), None)
-        if raised is not None and raised.values["probe"]:
-            raise ProbeFailed(
-                f"The probe at {raised.values['probe']} raised.\n{raised.values['traceback']}",
-                todo="Mend it and replay again.",
-            )
-        if job.code == 0 and any(isinstance(record, Ended) for record in records):
-            if raised is not None and self.run.ended.get("status") == "finished":
-                return WorkerFailed(
-                    f"The script raised on replay, though it had not when it was recorded.\n"
-                    f"{raised.values['traceback']}",
-                    where=f"worker {job.number}",
+    def _trouble(self, team: Team) -> WorkerFailed | None:
+        """Why a team's result can't be used; a probe that raised is the user's own error."""
+        for rank, job in enumerate(team.jobs):
+            said = self._said(team.number, rank)
+            raised = next((note for note in said if isinstance(note, Note) and note.kind == "raised"), None)
+            if raised is not None and raised.values["probe"]:
+                raise ProbeFailed(
+                    f"The probe at {raised.values['probe']} raised{_where(raised)}.\n{raised.values['traceback']}",
+                    todo="Mend it and replay again.",
                 )
-            return None
-        return WorkerFailed(
-            f"Worker {job.number} ended with code {job.code}.\n{job.tail()}", where=f"run {self.run.name}"
-        )
+            if job.code == 0 and any(isinstance(record, Ended) for record in said):
+                if raised is not None and self.ranks[rank].ended.get("status") == "finished":
+                    return WorkerFailed(
+                        f"The script raised on replay, though it had not when it was recorded.\n"
+                        f"{raised.values['traceback']}",
+                        where=f"worker {team.number}",
+                    )
+                continue
+            culprit = team.jobs[team.culprit] if job.code is None or job.code < 0 else job
+            return WorkerFailed(
+                f"Worker {team.number} ended with code {culprit.code}.\n{culprit.tail()}",
+                where=f"run {self.ranks[0].name}",
+            )
+        return None
 
 
-def environment(run: Run) -> dict[str, str]:
-    """This environment, with what changes results as it was recorded."""
-    facts = run.facts
-    values = dict(os.environ)
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "CUBLAS_WORKSPACE_CONFIG", "CUDA_VISIBLE_DEVICES"):
-        values.pop(name, None)
-    values.update(facts.get("variables", {}))
-    if facts.get("hash_seed"):
-        values["PYTHONHASHSEED"] = str(facts["hash_seed"])
-    values.pop("FLOR_STORE", None)
-    values["WANDB_MODE"] = "disabled"  # a replay sends nothing anywhere
-    return values
+def last_good_point(said: Sequence[Record], order: Order) -> tuple[int, int] | None:
+    """Where in its records, and at which iteration, a worker last found the recorded state at a resume point."""
+    for index in range(len(said) - 1, -1, -1):
+        note = said[index]
+        if isinstance(note, Note) and note.kind == "checked" and not note.values["differences"]:
+            key = Key.from_json(note.values)
+            if key.execution == order.plan.main and key.iteration is not None and key.iteration > order.segment.start:
+                return index, key.iteration
+    return None
+
+
+def _behind_start(said: list[Record]) -> list[Record]:
+    """What a worker said from the beginning of its segment on."""
+    for index, record in enumerate(said):
+        if isinstance(record, Note) and record.kind == "segment":
+            return said[index:]
+    return []
+
+
+def _where(raised: Note) -> str:
+    position = raised.values.get("position")
+    return f" at {position}" if position else ""
+
+
+def quiet_environment(run: Run) -> Mapping[str, str]:
+    """The environment of the record, in which nothing is sent anywhere."""
+    return {**environment(run), "WANDB_MODE": "disabled"}

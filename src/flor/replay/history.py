@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flor.model.checkpoints import Checkpoint, Key, execution_from_json
+from flor.model.explicit import is_block
 from flor.model.positions import Execution
 from flor.model.records import LogRecord, Note
 from flor.query.runs import Run
@@ -45,25 +46,33 @@ class History:
     entered: dict[str, frozenset[str]] = field(default_factory=dict)
     logs: list[LogRecord] = field(default_factory=list)  # in the order of the run
     ends: dict[Execution, int] = field(default_factory=dict)  # loop execution -> how many logs came before its end
+    reads: dict[str, tuple[int, int]] = field(default_factory=dict)  # data file -> size, time
     made: dict[str, str] = field(default_factory=dict)  # path -> what the run first did to it
     children_print: bool = False  # programs that the script started may have printed: that is not in the record
+    resumed: bool = False  # True if several processes trained it, one after the other
+    explicit: bool = False  # True if the user's script named its loops and blocks, and began the run itself
     complete: bool = True  # False if the run was killed: then `entered` is not known
     seconds: float = 0.0
 
     @classmethod
     def of(cls, run: Run) -> History:
         """Read it off a run."""
-        history = cls()
+        history = cls(explicit=bool(run.facts.get("explicit")))
         for note in history._notes(run):
             if note.kind == "checkpoint":
                 checkpoint = Checkpoint.from_json(note.values)
-                history.checkpoints[checkpoint.key] = checkpoint
+                if checkpoint.graph not in run.dropped:
+                    history.checkpoints[checkpoint.key] = checkpoint
             elif note.kind == "loop":
                 execution = execution_from_json(note.values)
                 history.ends[execution] = len(history.logs)
                 history.loops[execution] = LoopRun(
                     execution, note.values["iterations"], note.values["seconds"], tuple(note.values["durations"])
                 )
+            elif note.kind == "read":
+                history.reads[note.values["path"]] = (note.values["size"], note.values["time"])
+            elif note.kind == "resumed":
+                history.resumed = True
             elif note.kind == "printing child":
                 history.children_print = True
             elif note.kind == "file":
@@ -71,7 +80,8 @@ class History:
         ended = run.ended
         history.complete = bool(ended)
         history.seconds = float(ended.get("seconds", 0.0))
-        history.entered = {loop: frozenset(facts["functions"]) for loop, facts in ended.get("loops", {}).items()}
+        if not history.resumed:  # else only the last process of several says what it has entered
+            history.entered = {loop: frozenset(facts["functions"]) for loop, facts in ended.get("loops", {}).items()}
         history._add_unfinished()
         return history
 
@@ -111,7 +121,8 @@ class History:
         return chosen
 
     def _longest(self, parent: Any) -> LoopRun | None:
-        found = [loop for loop in self.loops.values() if loop.execution.parent == parent]
+        at_parent = (loop for loop in self.loops.values() if loop.execution.parent == parent)
+        found = [loop for loop in at_parent if not is_block(loop.execution.loop)]
         return max(found, key=lambda loop: (loop.seconds is None, loop.seconds or loop.iterations), default=None)
 
     def resume_points(self, execution: Execution) -> list[int]:

@@ -41,12 +41,14 @@ def question(sources: Mapping[str, str], **options: Any) -> str:
     return xxh3_128_hexdigest(json.dumps([sorted(sources.items()), options], sort_keys=True).encode())
 
 
-def keep(folder: Path, result: Result, asked: str, loop_names: Mapping[str, str]) -> None:
-    """Write the probes' records as a journal; `at` notes say before which recorded log each belongs."""
-    journal = JournalWriter.create(folder / f"{NAME}.live")
+def keep(folder: Path, result: Result, asked: str, loop_names: Mapping[str, str], rank: int = 0) -> None:
+    """Write a rank's probe records as a journal; `at` notes say before which recorded log each belongs."""
+    journal = JournalWriter.create(folder / f"{NAME}{f'-{rank}' if rank else ''}.live")
     journal.append(Note("loops", {"names": dict(loop_names)}))
     before, noted = 0, -1
     for merged in result.merged:
+        if merged.rank != rank:
+            continue
         if merged.origin == "recorded":
             before += 1
             continue
@@ -68,6 +70,7 @@ def answer(run: Run, asked: str, recorded: list[LogRecord], plan: Plan) -> Resul
         result = Result(_woven(recorded, records), findings, replace(plan, segments=plan.segments), 0.0)
         result.notes.append(f"answered from the replay {path.parent.name}")
         result.executed, result.skipped = ended["blocks_executed"], ended["blocks_skipped"]
+        result.events = ended.get("tensorboard", "")
         return result
     return None
 

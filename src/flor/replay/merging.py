@@ -22,6 +22,7 @@ class Merged:
 
     origin: Origin
     record: LogRecord
+    rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)

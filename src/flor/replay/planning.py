@@ -15,6 +15,8 @@ from flor.model.positions import MODULE
 from flor.replay.history import History, LoopRun
 from flor.source.blocks import Loop, find_loops, match_loops
 from flor.source.effects import loops_that_may_enter
+from flor.source.explicit import reached_from
+from flor.source.undeclared import needs_of
 
 STARTUP = 2.5  # seconds that a worker needs before it reaches the main loop, if the record does not say
 
@@ -71,6 +73,19 @@ def reach_of(edit: Edit, sources: Sources, history: History, main: LoopRun | Non
     return Reach(frozenset(loops), anywhere, outside, inside or anywhere, carries)
 
 
+def explicit_reach(edit: Edit, sources: Sources, main: LoopRun | None) -> Reach:
+    """The same for a run whose loops and blocks the user named; what a probe reads and nobody declared must run too."""
+    found = [reached_from(probe, sources.present, sources.recorded) for probe in edit.probes]
+    needs = [needs_of(probe, sources.present, sources.recorded) for probe in edit.probes]
+    loops = frozenset().union(*(names or () for names in found), *(need.blocks for need in needs))
+    anywhere = None in found
+    main_loop = main.execution.loop if main else None
+    inside = anywhere or any(names is not None and main_loop in names for names in found)
+    outside = anywhere or any(names is not None and main_loop not in names for names in found)
+    carries = any(probe.carries for probe in edit.probes) or any(need.carried for need in needs)
+    return Reach(loops, anywhere, outside, inside, carries)
+
+
 def _is_around(loop: Loop, probe: Probe) -> bool:
     """True if the probe is in the loop, in the same function."""
     inside = loop.line <= probe.first_line and probe.last_line <= loop.end_line
@@ -94,7 +109,7 @@ def make_plan(
 ) -> Plan:
     """Decide what runs, from which checkpoints, on how many workers."""
     main = history.main()
-    reach = reach_of(edit, sources, history, main)
+    reach = explicit_reach(edit, sources, main) if history.explicit else reach_of(edit, sources, history, main)
     reasons: list[str] = []
     if main is None:
         reasons.append("no loop was recorded: the script runs from its beginning to its end")

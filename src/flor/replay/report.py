@@ -58,9 +58,10 @@ def verdict_text(replay: Replay, result: Result) -> str:
 def result_json(replay: Replay, result: Result, everything: bool) -> Iterator[dict[str, Any]]:
     """One object a record, then the summary."""
     for origin in ("recorded", "hindsight") if everything else ("hindsight",):
-        reading = Reading(replay.run.loop_names, origin=origin)
-        records = (merged.record for merged in result.merged if merged.origin == origin)
-        yield from (row.as_json() for row in reading.rows(records))
+        for rank in range(len(replay.ranks)):
+            reading = Reading(replay.run.loop_names, origin=origin, rank=rank)
+            records = (merged.record for merged in result.merged if (merged.origin, merged.rank) == (origin, rank))
+            yield from (row.as_json() for row in reading.rows(records))
     yield {"summary": result.summary()}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from flor.model.plan import Plan
@@ -25,16 +26,25 @@ class Result:
     notes: list[str] = field(default_factory=list)  # why it took longer than planned
     warnings: list[str] = field(default_factory=list)
     escapes: list[str] = field(default_factory=list)  # programs that the script started: not isolated
+    told: list[str] = field(default_factory=list)  # what around the run is not as it was
+    events: str = ""  # the command that shows what probes gave to TensorBoard
+    folder: Path | None = None  # of the replay
+    stopped: bool = False  # by Ctrl-C: what there is of it
 
     @property
     def exact(self) -> bool:
         """True if all that could be compared is equal."""
         return self.findings.exact and not self.warnings
 
+    @property
+    def hindsight(self) -> list[Merged]:
+        """What the probes logged."""
+        return [merged for merged in self.merged if merged.origin == "hindsight"]
+
     def summary(self) -> dict[str, Any]:
         """The last object of `--json`."""
         return {
-            "verdict": "exact" if self.exact else "diverged",
+            "verdict": "stopped" if self.stopped else "exact" if self.exact else "diverged",
             "seconds": round(self.seconds, 3),
             "workers": len(self.plan.segments),
             "blocks_executed": self.executed,
@@ -45,6 +55,8 @@ class Result:
             "checkpoints_identical": self.findings.checkpoints if self.findings.exact else None,
             "divergences": [str(divergence) for divergence in self.findings.divergences[:5]],
             "warnings": self.warnings,
+            "told": self.told,
+            "tensorboard": self.events,
             "escapes": self.escapes,
         }
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ast
+import traceback
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from flor.errors import UsageError
+from flor.errors import ProbeFailed, UsageError
 from flor.query.runs import Run
 from flor.source.insertion import apply_probe
 
@@ -23,6 +25,16 @@ def present_sources(run: Run, probes: Sequence[str] = ()) -> dict[str, str | Non
         name, line, statement = _parsed(probe, texts)
         texts[name] = apply_probe(texts[name] or "", line, statement)
     return texts
+
+
+def check_syntax(texts: Mapping[str, str | None]) -> None:
+    """ProbeFailed, with what Python says, if a file does not parse as it is now."""
+    for name, text in texts.items():
+        try:
+            ast.parse(text or "", name)
+        except SyntaxError as error:
+            told = "".join(traceback.format_exception_only(error))
+            raise ProbeFailed(f"{name} does not parse.\n{told}", todo="Mend it and replay again.") from error
 
 
 def _read(path: Path) -> str | None:

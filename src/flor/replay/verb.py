@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from flor.errors import EditRefused, NothingToReplay, ProbeFailed, ReplayError, WorkerFailed
+from flor.errors import EditRefused, NothingToReplay, ProbeFailed, ReplayError, Stopped, WorkerFailed
 from flor.model.edits import Edit
 from flor.model.plan import Order, Plan, Segment
 from flor.query.runs import Run
-from flor.replay.crew import Crew
+from flor.replay.crew import Crew, Streams
+from flor.replay.eventfiles import KEPT, WORK, deliver
 from flor.replay.history import History
 from flor.replay.keeping import answer, keep, new_folder, question
 from flor.replay.merging import Findings, Merged, Merger, Parts
 from flor.replay.planning import Sources, doubtful_lines, loops_with_else, make_plan, probe_lines
+from flor.replay.ranks import in_common, not_in_common, ranks_of
 from flor.replay.result import Result
-from flor.replay.sources import present_sources, recorded_sources
+from flor.replay.sources import check_syntax, present_sources, recorded_sources
+from flor.replay.surroundings import changed_inputs, other_versions
 from flor.source.newnames import new_names
 from flor.source.probes import diff_sources
 from flor.source.volatile import volatile_lines
+
+LEFTOVERS = ("files*", f"{WORK}*", "*.json", "*.done")  # what workers leave in a replay's folder
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,7 @@ class Wish:
     epochs: tuple[int | None, int | None] | None = None
     probes: tuple[str, ...] = ()
     force: bool = False
+    tensorboard: Path | None = None  # where event files go; else under the replay's own folder
 
 
 class Replay:
@@ -42,16 +48,14 @@ class Replay:
         self.wish = wish
         if not run.sources:
             raise NothingToReplay(f"{run.name} has executed no source file.", todo="Record it again.")
-        if len(run.folder.fragments()) > 1:
-            raise NothingToReplay(
-                f"{run.name} was trained by {len(run.folder.fragments())} processes together.",
-                todo="Replay knows runs of one process only, so far; its logs can be read with `flor logs`.",
-            )
+        self.ranks = ranks_of(run)
         present = present_sources(run, wish.probes)
+        check_syntax(present)
         recorded = recorded_sources(run)
         self.edit: Edit = diff_sources(recorded, present)
         self.sources = Sources(recorded, {name: text for name, text in present.items() if text is not None})
-        self.history = History.of(run)
+        self.histories = [History.of(rank) for rank in self.ranks]
+        self.history = in_common(self.histories)
         self.asked = question(self.sources.present, epochs=wish.epochs)
         self.warnings: list[str] = []
         self._judge_edit()
@@ -66,9 +70,14 @@ class Replay:
         plan = self.plan()
         recorded = self.history.logs
         if not self.edit.probes and not self.edit.others:
-            merged = [Merged("recorded", record) for record in recorded]
+            merged = [
+                Merged("recorded", record, rank)
+                for rank, history in enumerate(self.histories)
+                for record in history.logs
+            ]
             return Result(merged, Findings(), replace(plan, segments=()), time.perf_counter() - begun)
-        known = answer(self.run, self.asked, recorded, plan)
+        may_answer = len(self.ranks) == 1 and self.wish.tensorboard is None
+        known = answer(self.run, self.asked, recorded, plan) if may_answer else None
         if known is not None:
             known.seconds = time.perf_counter() - begun
             return known
@@ -81,6 +90,8 @@ class Replay:
             result, trouble = None, error
         if result is not None and (result.exact or not self._may_mend(result)):
             return result
+        if result is not None and result.folder is not None:
+            shutil.rmtree(result.folder / KEPT, ignore_errors=True)  # its event files, which were not exact
         # Slower, never wrong: a deterministic program executed from its start is the oracle by construction.
         on_progress("the checkpoints did not suffice: once more, from the beginning")
         again = self._attempt(from_the_start(plan), begun, on_progress, without_checkpoints=True)
@@ -102,7 +113,7 @@ class Replay:
         try:
             return self._with(plan, folder, begun, on_progress, without_checkpoints)
         finally:
-            for leftover in [*folder.glob("files*"), *folder.glob("*.json")]:
+            for leftover in [path for glob in LEFTOVERS for path in folder.glob(glob)]:
                 shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
 
     def _with(
@@ -111,30 +122,61 @@ class Replay:
         orders = self._orders(plan, folder)
         if without_checkpoints:
             keys = tuple(str(key) for key in self.history.checkpoints if key.iteration is None)
-            orders = [replace(order, without=keys) for order in orders]
-        streams = Crew(self.run, self.history, folder, self.wish.workers, on_progress).work(orders)
-        volatile = volatile_lines(self.sources.recorded)
-        merger = Merger(self.edit.lines, lambda file, line: (file, line) in volatile)
-        result = Result([], merger.findings, plan, 0.0, warnings=list(self.warnings))
-        parts = self._parts(plan)
-        first, last = plan.segments[0], plan.segments[-1]
-        if first.start:
-            result.merged += [Merged("recorded", record) for record in parts.recorded[: parts.at(first.start)]]
-        for number, segment in enumerate(plan.segments):
-            events = streams[number]
-            part = parts.of(segment, first=number == 0)
-            result.merged += merger.merge(part, events, whole=self.history.complete)
-            result.count(events)
-        if last.stop is not None:
-            result.merged += [Merged("recorded", record) for record in parts.recorded[parts.at(last.stop) :]]
+            orders = [replace(order, without=(*order.without, *keys)) for order in orders]
+        crew = Crew(self.ranks, self.history, folder, self.wish.workers, on_progress)
+        try:
+            result = self._merged(plan, crew.work(orders))
+        except KeyboardInterrupt:
+            result = self._merged(plan, crew.so_far(), stopped=True)
+        except WorkerFailed as error:
+            raise WorkerFailed(error.what, where=error.where, todo="; ".join(changed_inputs(self.history))) from error
+        result.told += [*changed_inputs(self.history), *other_versions(self.run, crew.streams.values())]
+        result.events = deliver(folder, self.wish.tensorboard if result.exact else None)
+        result.folder = folder
         result.seconds = time.perf_counter() - begun
-        keep(folder, result, self.asked, {f"+{loop.id}": loop.name for loop in self.sources.present_loops()})
+        self._keep(folder, result)
+        if result.stopped:
+            raise Stopped(
+                f"The replay was stopped; {len(result.hindsight)} values of it are kept.",
+                todo=f"`flor logs {self.run.name}` has them.",
+            )
         return result
 
-    def _parts(self, plan: Plan) -> Parts:
-        logs = self.history.logs
+    def _keep(self, folder: Path, result: Result) -> None:
+        names = {f"+{loop.id}": loop.name for loop in self.sources.present_loops()}
+        for rank in range(len(self.ranks)):
+            keep(folder, result, self.asked, names, rank)
+
+    def _merged(self, plan: Plan, streams: Streams, *, stopped: bool = False) -> Result:
+        """One stream out of many, rank by rank; what a stopped replay has not done is not missed."""
+        volatile = volatile_lines(self.sources.recorded)
+        merger = Merger(self.edit.lines, lambda file, line: (file, line) in volatile)
+        result = Result([], merger.findings, plan, 0.0, warnings=list(self.warnings), stopped=stopped)
+        for rank, history in enumerate(self.histories):
+            whole = history.complete and not stopped
+            found = list(self._woven(plan, merger, streams, rank, whole=whole))
+            result.merged += [replace(merged, rank=rank) for merged in found] if rank else found
+        for events in streams.values():
+            result.count(events)
+        return result
+
+    def _woven(self, plan: Plan, merger: Merger, streams: Streams, rank: int, *, whole: bool) -> Iterator[Merged]:
+        """One rank's records of the whole run, in order."""
+        parts = self.parts(plan, rank)
+        first, last = plan.segments[0], plan.segments[-1]
+        if first.start:
+            yield from (Merged("recorded", record) for record in parts.recorded[: parts.at(first.start)])
+        for number, segment in enumerate(plan.segments):
+            yield from merger.merge(parts.of(segment, first=number == 0), streams[number, rank], whole=whole)
+        if last.stop is not None:
+            yield from (Merged("recorded", record) for record in parts.recorded[parts.at(last.stop) :])
+
+    def parts(self, plan: Plan, rank: int = 0) -> Parts:
+        """The recorded logs, to be cut at iterations of the main loop."""
+        history = self.histories[rank]
+        logs = history.logs
         main = None if plan.skip_main else plan.main
-        return Parts(logs, main, self.history.ends.get(main, len(logs)) if main is not None else len(logs))
+        return Parts(logs, main, history.ends.get(main, len(logs)) if main is not None else len(logs))
 
     # -- the edit ----------------------------------------------------------------------------------
 
@@ -178,6 +220,7 @@ class Replay:
             doubtful=doubtful_lines(self.edit),
             never_skip=tuple(sorted(loops_with_else(self.sources))),
             new_names=tuple(sorted(new_names(self.sources.recorded, self.sources.present))),
+            without=not_in_common(self.histories),
         )
         return [replace(base, worker=number, segment=segment) for number, segment in enumerate(plan.segments)]
 

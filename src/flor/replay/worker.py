@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import atexit
+import ctypes
 import json
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Mapping
@@ -16,27 +18,39 @@ from typing import Any, NoReturn
 from flor.errors import RestoreMismatch, StateError
 from flor.launch import script
 from flor.launch.compiling import Compiler
+from flor.launch.conditions import begin_as_recorded
+from flor.launch.facts import packages_loaded
 from flor.launch.liveness import DeadNames
 from flor.launch.overlay import Overlay
 from flor.launch.project import Project
-from flor.launch.randomness import set_numpy_state, set_random_state
 from flor.launch.rewind import Rewinder
 from flor.launch.stage import Stage
 from flor.launch.target import Target, find_module, find_script
 from flor.launch.volatility import Volatile
 from flor.model.plan import Order
+from flor.model.positions import readable
 from flor.model.records import Ended, Note
 from flor.query.runs import Run
+from flor.replay.eventfiles import WORK, EventFiles
 from flor.replay.history import History
+from flor.replay.meeting import wait_for_others
 from flor.replay.orders import read_order
+from flor.replay.ranks import ranks_of
 from flor.runtime.capturing import Capturer
+from flor.runtime.explicit.declared import Declared
+from flor.runtime.explicit.prelude import WithoutPrelude
+from flor.runtime.explicit.replaying import ExplicitReplayer
+from flor.runtime.explicit.session import ExplicitSession
 from flor.runtime.guarding import Guarded
+from flor.runtime.logbook import Sink
 from flor.runtime.probing import ProbeStatements
 from flor.runtime.replaying import Replayer
 from flor.runtime.restoring import Checkpoints, Restorer
+from flor.runtime.scopes import ScopeReader
 from flor.runtime.session import Session
 from flor.store.journal import JournalWriter
 from flor.store.layout import Layout
+from flor.store.restores import note_restore
 from flor.store.run import open_run
 
 LEAVE = os._exit
@@ -50,10 +64,14 @@ class Worker:
     def __init__(self, order: Order) -> None:
         self.order = order
         folder = Path(order.folder)
-        self.run = Run(open_run(Layout(Path(order.store)), order.run))
-        self.journal = JournalWriter.create(folder / f"w{order.worker}.live")
+        self.run = ranks_of(Run(open_run(Layout(Path(order.store)), order.run)))[order.rank]
+        self.name = order.name
+        self.journal = JournalWriter.create(folder / f"{self.name}.live")
         self.target = self._target()
-        self.project = Project.around(self.target.folder)
+        facts = self.run.facts
+        self.project = Project.around(
+            self.target.folder, include=facts.get("include", ()), exclude=facts.get("exclude", ())
+        )
         self.compiler = Compiler(
             self.project,
             lambda *_: None,
@@ -63,32 +81,50 @@ class Worker:
             doubtful={file: frozenset(lines) for file, lines in order.doubtful.items()},
         )
         self.stage = Stage(self.project, self.compiler, self._trouble)
-        self.overlay = Overlay(folder / f"files{order.worker}", pass_through=[folder])
+        self.overlay = Overlay(folder / f"files-{self.name}", pass_through=[folder])
         self.history = History.of(self.run)
         dead = DeadNames({name: text.encode() for name, text in order.sources.items()}, rename=order.loops)
         checkpoints = Checkpoints(
             self.run.folder.packs, self.history.checkpoints, dead, without=frozenset(order.without)
         )
-        capturer = Capturer(self.stage.scopes, DeadNames(self.run.sources))
+        scopes = Declared(self.stage.scopes) if self.history.explicit else self.stage.scopes
+        capturer = Capturer(scopes, DeadNames(self.run.sources))
         self.rewinder = Rewinder(self.overlay, self.journal.append)
-        restorer = Restorer(
-            self.stage.scopes, checkpoints, Volatile(order.sources, order.new_names), self.rewinder.restore
-        )
-        self.replayer = Replayer(
+        restorer = Restorer(scopes, checkpoints, Volatile(order.sources, order.new_names), self.rewinder.restore)
+        self.replayer = (ExplicitReplayer if self.history.explicit else Replayer)(
             order.plan, order.segment, checkpoints, restorer, capturer, self.journal.append, self.stop, self._failed,
             frozenset(order.never_skip),
         )  # fmt: skip
-        self.session = Session(self.journal.intern, Guarded(self.replayer, self._failed), in_chunks=False)
+        self.session = self._session(scopes)
         self.replayer.session = self.session
+        self.replayer.on_restore = lambda restore, materialize: note_restore(
+            Layout(Path(order.store)), restore=restore, materialize=materialize
+        )
+
+    def _session(self, scopes: ScopeReader) -> Session:
+        conductor = Guarded(self.replayer, self._failed)
+        if isinstance(scopes, Declared):
+            return ExplicitSession(self.journal.intern, conductor, scopes, self.journal.append)
+        return Session(self.journal.intern, conductor, in_chunks=False)
+
+    def _sink(self) -> Sink:
+        """Where log records go: those of a run that began in the middle of its script do so here as well."""
+        if isinstance(self.session, ExplicitSession):
+            return WithoutPrelude(self.journal, self.session, self.order.probe_lines)
+        return self.journal
 
     def work(self) -> NoReturn:
         """Run the script as the record did; end at once when the segment is over."""
-        statements = ProbeStatements(self.stage.name_of, self.journal.intern, self.order.probe_lines)
+        sink = self._sink()
+        statements = ProbeStatements(self.stage.name_of, sink.intern, self.order.probe_lines)
+        place = Path(self.order.folder) / f"{WORK}{self.name}"
+        self.events = EventFiles(place, statements.is_probing, lambda: self.replayer.collecting)
         self._as_recorded()
         self.overlay.install()
         self._end_by_os_exit()
         self.rewinder.begin(self.history.made)
-        self.stage.enter(self.session, self.journal, statements)
+        self.stage.enter(self.session, sink, statements)
+        self.events.watch(self.stage.imports)  # after the loggers: theirs is the library's own method with an ear on it
         try:
             script.run(self.target, self.compiler)
         except SystemExit as error:
@@ -101,12 +137,15 @@ class Worker:
             trace = script.trimmed(error.__traceback__)
             text = "".join(traceback.format_exception(type(error), error, trace))
             probe = statements.probe_in(error.__traceback__)
-            self.journal.append(Note("raised", {"traceback": text, "type": type(error).__name__, "probe": probe}))
+            where = readable(self.replayer.position_of(error), self.run.loop_names)
+            facts = {"traceback": text, "type": type(error).__name__, "probe": probe, "position": where}
+            self.journal.append(Note("raised", facts))
             self._end("raised", 0)
         self._end("finished", 0)
 
     def stop(self) -> NoReturn:
-        """The segment is over."""
+        """The segment is over; who trains with others goes when all may go, since these may still ask something."""
+        wait_for_others(Path(self.order.folder), self.name, self.order.worker, self.order.ranks)
         self._end("stopped", 0)
 
     def _end(self, status: str, exit_code: int, **facts: Any) -> NoReturn:
@@ -121,7 +160,11 @@ class Worker:
         counts = vars(self.replayer.counts)
         escapes = [f"{escape.what} {escape.detail}" for escape in self.overlay.escapes]
         lost = self.stage.logbook.lost
-        self.journal.seal(Ended({"status": status, **counts, "escapes": escapes, "lost": lost, **facts}))
+        packages = packages_loaded()
+        self.events.close()
+        self.journal.seal(
+            Ended({"status": status, **counts, "escapes": escapes, "lost": lost, "packages": packages, **facts})
+        )
         sys.stdout.flush()
         sys.stderr.flush()
 
@@ -153,25 +196,14 @@ class Worker:
         return find_script(self.order.argv[0], arguments)
 
     def _as_recorded(self) -> None:
-        """The random states that the run began with, and its thread counts."""
-        facts = self.run.facts
-        if "PYTHONHASHSEED" not in facts["variables"]:
-            os.environ.pop("PYTHONHASHSEED", None)  # it was for the interpreter; the script never saw it
-        if facts.get("random"):
-            set_random_state(facts["random"])
-        for note in self.run.notes:
-            if note.kind == "numpy":
-                values = note.values
-                self.stage.imports.when("numpy", lambda numpy, v=values: set_numpy_state(numpy, v["random"]))  # type: ignore[misc]
-            elif note.kind == "torch":
-                facts_then = note.values
-                self.stage.imports.when("torch", lambda torch, v=facts_then: _torch_as_then(torch, v))  # type: ignore[misc]
+        """The conditions of the record, and libraries that write past Python patched."""
+        begin_as_recorded(self.run, self.stage.imports)
         self.stage.imports.when("torch", self.overlay.patch_torch)
         self.stage.imports.when("mlflow", self._keep_mlflow_here)
 
     def _keep_mlflow_here(self, mlflow: ModuleType) -> None:
         """A replay sends nothing to a tracking server: all goes to a folder of its own."""
-        mlflow.set_tracking_uri((Path(self.order.folder) / f"files{self.order.worker}" / "mlruns").as_uri())
+        mlflow.set_tracking_uri((Path(self.order.folder) / f"files-{self.name}" / "mlruns").as_uri())
         vars(mlflow)["set_tracking_uri"] = lambda *_, **__: None
 
     def _loop_name(self, loop: str) -> str:
@@ -181,16 +213,16 @@ class Worker:
         self.journal.append(Note("trouble", {"text": text}))
 
 
-def _torch_as_then(torch: ModuleType, then: Mapping[str, Any]) -> None:
-    """Its thread count, since another one changes last digits, and the seed that an unseeded script began with."""
-    if torch.get_num_threads() != then["threads"]:
-        torch.set_num_threads(int(then["threads"]))
-    torch.default_generator.manual_seed(int(then["initial_seed"]))  # not torch.manual_seed: that wakes devices
+def _end_with_parent() -> None:
+    """Have the kernel end this process with the one that started it, however that ends."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG; Linux only
 
 
 def main() -> None:
     """Read the order whose path is given, and do it."""
     path = Path(sys.argv[1])
+    _end_with_parent()
     try:
         worker = Worker(read_order(path))
     except Exception as error:

@@ -71,6 +71,16 @@ class Overlay:
         return {self._view.of_real(real): real for real in _files(self._view.files)}
 
     @property
+    def folders(self) -> list[str]:
+        """The original paths of the folders in which something was written or made, outer ones first."""
+        return [self._view.of_real(real) for real in _folders(self._view.files)]
+
+    @property
+    def cwd(self) -> str | None:
+        """The current folder, if only the overlay has it."""
+        return self._view.cwd
+
+    @property
     def removed(self) -> frozenset[str]:
         """Real paths that the script removed or renamed and has not made again."""
         gone = self._view.hidden - self._view.withheld
@@ -159,6 +169,14 @@ class Overlay:
         if not flags and real == self._view.spot(path).path and self._view.cwd is None:
             return path
         return os.fsencode(real) if isinstance(path, bytes) else real
+
+
+def _folders(folder: str) -> Iterator[str]:
+    for name in native.listdir(folder) if native.is_directory(folder) else ():
+        whole = f"{folder}/{name}"
+        if native.is_directory(whole):
+            yield whole
+            yield from _folders(whole)
 
 
 def _files(folder: str) -> Iterator[str]:

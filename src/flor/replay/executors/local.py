@@ -1,25 +1,26 @@
-"""Workers as processes of this machine."""
+"""Workers as processes of this machine, in teams that stand and fall together."""
 
 from __future__ import annotations
 
 import os
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-GRACE = 3.0  # seconds that workers get to end after they were asked to
+from flor.launch.conditions import command
+
+GRACE = 2.0  # seconds that workers get to end after they were asked to; then they are ended
 
 
 @dataclass
 class Job:
     """One worker process."""
 
-    number: int
     order: Path
+    environment: Mapping[str, str]
     process: subprocess.Popen[bytes] | None = None
     code: int | None = None
 
@@ -35,63 +36,89 @@ class Job:
         except OSError:
             return ""
 
-
-class LocalExecutor:
-    """Runs orders, so many at a time, and hears when each ends."""
-
-    def __init__(self, environment: dict[str, str], cwd: str, at_once: int) -> None:
-        self.environment = environment
-        self.cwd = cwd
-        self.at_once = at_once
-        self.running: list[Job] = []
-
-    def run(self, orders: Sequence[tuple[int, Path]]) -> Iterator[Job]:
-        """Each job as it ends; leaving the iteration early ends the others."""
-        waiting = [Job(number, order) for number, order in orders]
-        try:
-            while waiting or self.running:
-                while waiting and len(self.running) < self.at_once:
-                    self.running.append(self._start(waiting.pop(0)))
-                for job in [job for job in self.running if _has_ended(job)]:
-                    self.running.remove(job)
-                    yield job
-                time.sleep(0.01)
-        finally:
-            self.stop()
-
-    def stop(self) -> None:
-        """End what still runs, gently and then not."""
-        for sign in (signal.SIGTERM, signal.SIGKILL):
-            for job in self.running:
-                _signal(job, sign)
-            end = time.monotonic() + GRACE
-            while any(not _has_ended(job) for job in self.running) and time.monotonic() < end:
-                time.sleep(0.02)
-        self.running.clear()
-
-    def _start(self, job: Job) -> Job:
-        with open(job.stderr, "wb") as stderr:
-            job.process = subprocess.Popen(
-                [sys.executable, "-m", "flor.replay.worker", str(job.order)],
-                cwd=self.cwd,
+    def start(self, cwd: str) -> None:
+        """Begin, in a session of its own, so that a Ctrl-C is ours to pass on."""
+        with open(self.stderr, "wb") as stderr:
+            self.process = subprocess.Popen(
+                command("flor.replay.worker", str(self.order)),
+                cwd=cwd,
                 env=self.environment,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=stderr,
                 start_new_session=True,
             )
-        return job
+
+    def has_ended(self) -> bool:
+        """True if the process is no more; then `code` is how it ended."""
+        assert self.process is not None
+        self.code = self.process.poll()
+        return self.code is not None
+
+    def signal(self, sign: signal.Signals) -> None:
+        """Tell the process and all that it has started."""
+        assert self.process is not None
+        try:
+            os.killpg(self.process.pid, sign)
+        except (ProcessLookupError, PermissionError):
+            pass
 
 
-def _has_ended(job: Job) -> bool:
-    assert job.process is not None
-    job.code = job.process.poll()
-    return job.code is not None
+@dataclass
+class Team:
+    """The workers of one segment: one, or one a rank; if one of them fails, the others are of no use."""
+
+    number: int
+    jobs: list[Job]
+
+    def has_ended(self) -> bool:
+        """True if all have ended, or if one has failed."""
+        ended = [job.has_ended() for job in self.jobs]
+        return all(ended) or any(job.code for job in self.jobs)
+
+    @property
+    def culprit(self) -> int:
+        """The place of the first worker that ended badly by itself; 0 if none did."""
+        return next((place for place, job in enumerate(self.jobs) if job.code and job.code > 0), 0)
 
 
-def _signal(job: Job, sign: signal.Signals) -> None:
-    assert job.process is not None
-    try:
-        os.killpg(job.process.pid, sign)
-    except (ProcessLookupError, PermissionError):
-        pass
+@dataclass
+class LocalExecutor:
+    """Runs teams, so many at a time, and hears when each ends."""
+
+    cwd: str
+    at_once: int
+    running: list[Team] = field(default_factory=list)
+
+    def run(self, teams: Sequence[Team]) -> Iterator[Team]:
+        """Each team as it ends; leaving the iteration early ends the others."""
+        waiting = list(teams)
+        try:
+            while waiting or self.running:
+                while waiting and len(self.running) < self.at_once:
+                    team = waiting.pop(0)
+                    self.running.append(team)
+                    for job in team.jobs:
+                        job.start(self.cwd)
+                for team in [team for team in self.running if team.has_ended()]:
+                    self.running.remove(team)
+                    end_all(team.jobs)
+                    yield team
+                time.sleep(0.01)
+        finally:
+            end_all([job for team in self.running for job in team.jobs])
+            self.running.clear()
+
+
+def end_all(jobs: Sequence[Job]) -> None:
+    """End what still runs, gently and then not; the guarantee that nothing of ours is left."""
+    open_jobs = [job for job in jobs if job.process is not None and not job.has_ended()]
+    for sign in (signal.SIGTERM, signal.SIGKILL):
+        for job in open_jobs:
+            job.signal(sign)
+        end = time.monotonic() + GRACE
+        try:
+            while any(not job.has_ended() for job in open_jobs) and time.monotonic() < end:
+                time.sleep(0.02)
+        except KeyboardInterrupt:
+            continue  # asked twice: no more patience

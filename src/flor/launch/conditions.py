@@ -1,0 +1,53 @@
+"""The conditions under which a run began, given to a process that runs it again."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+from flor.launch.facts import KEPT_VARIABLES
+from flor.launch.randomness import set_numpy_state, set_random_state
+from flor.query.runs import Run
+from flor.runtime.imports import ImportWatch
+
+
+def command(module: str, *words: str) -> list[str]:
+    """How to start a module of ours without the current folder on the path: its modules must not shadow ours."""
+    begin = "import sys; sys.flags.safe_path or sys.path.pop(0)"
+    return [sys.executable, "-c", f"{begin}; from {module} import main; main()", *words]
+
+
+def environment(run: Run) -> dict[str, str]:
+    """This environment, with what changes results as it was recorded."""
+    facts = run.facts
+    replaced = {*KEPT_VARIABLES} - {"PYTHONPATH"}  # by that one, this Python may find flor
+    values = {name: value for name, value in os.environ.items() if name not in replaced}
+    values.update(facts.get("variables", {}))
+    if facts.get("hash_seed"):
+        values["PYTHONHASHSEED"] = str(facts["hash_seed"])
+    values.pop("FLOR_STORE", None)
+    return values
+
+
+def begin_as_recorded(run: Run, imports: ImportWatch) -> None:
+    """The random states that the run began with, and its thread counts."""
+    facts = run.facts
+    if "PYTHONHASHSEED" not in facts["variables"]:
+        os.environ.pop("PYTHONHASHSEED", None)  # it was for the interpreter; the script never saw it
+    if facts.get("random"):
+        set_random_state(facts["random"])
+    for note in run.notes:
+        if note.kind == "numpy":
+            imports.when("numpy", lambda numpy, then=note.values: set_numpy_state(numpy, then["random"]))  # type: ignore[misc]
+        elif note.kind == "torch":
+            imports.when("torch", lambda torch, then=note.values: _torch_as_then(torch, then))  # type: ignore[misc]
+
+
+def _torch_as_then(torch: ModuleType, then: Mapping[str, Any]) -> None:
+    """Its thread count, since another one changes last digits, and the seed that an unseeded script began with."""
+    if torch.get_num_threads() != then["threads"]:
+        torch.set_num_threads(int(then["threads"]))
+    torch.default_generator.manual_seed(int(then["initial_seed"]))  # not torch.manual_seed: that wakes devices

@@ -1,0 +1,136 @@
+"""Files of a resumed run, put in place for real: as they were at its checkpoint."""
+
+from __future__ import annotations
+
+import filecmp
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from flor.errors import ReplayError
+from flor.launch.overlay import Overlay, native
+from flor.launch.rewind import Rewinder, open_streams
+from flor.launch.written import FileFact
+
+EVENTS = "tfevents"  # TensorBoard's own files: a resumed run begins a new one, and the old one stays whole
+
+
+@dataclass
+class Landing:
+    """Ends an overlay such that the script goes on with real files; nothing is deleted, only set aside."""
+
+    overlay: Overlay
+    rewinder: Rewinder
+    aside: Path
+    told: list[str] = field(default_factory=list)
+    set_aside: list[str] = field(default_factory=list)
+
+    def land(self, files: Mapping[str, FileFact], made: Mapping[str, str]) -> list[str]:
+        """Put everything in place; what is not as it was at the checkpoint is told."""
+        self._fill_open(files)
+        written = self.overlay.written
+        moves = {path: upper for path, upper in written.items() if self._is_needed(path, upper, files)}
+        _check_devices(moves)
+        folders, later, cwd = self.overlay.folders, self._later(files, made) - moves.keys(), self.overlay.cwd
+        self.overlay.remove()
+        for path in sorted(later):
+            self._set_aside(path)
+        for path, upper in moves.items():
+            if native.status(path) is not None and not _same(path, upper):
+                self._set_aside(path, shutil.copy2)
+        for folder in folders:
+            os.makedirs(folder, exist_ok=True)
+        for path, upper in moves.items():
+            _move(upper, path)
+        if cwd is not None:
+            os.chdir(cwd)
+        self._tell(files)
+        return self.told
+
+    def _fill_open(self, files: Mapping[str, FileFact]) -> None:
+        """A file that the script has open and whose content can't be verified gets what most likely was in it."""
+        for path in sorted(self.rewinder.lost & files.keys()):
+            if open_streams(path) and (found := native.status(path)) is not None:
+                size = min(files[path][0], found.st_size)
+                with native.OPEN(path, "rb") as file:
+                    self.rewinder.put(path, file.read(size))
+
+    def _is_needed(self, path: str, upper: str, files: Mapping[str, FileFact]) -> bool:
+        """False if the file on disk is to stay: it is as it was, or better than what we have."""
+        if _is_open(upper):
+            return True
+        if path in self.rewinder.lost or (EVENTS in path and path in files):
+            return native.status(path) is None
+        found, fact = native.status(path), files.get(path)
+        return found is None or fact is None or (found.st_size, found.st_mtime_ns) != tuple(fact[:2])
+
+    def _later(self, files: Mapping[str, FileFact], made: Mapping[str, str]) -> set[str]:
+        """What is on disk and was not there at the checkpoint."""
+        gone = {path for path, fact in files.items() if fact[0] < 0}
+        new = {path for path, change in made.items() if change == "create" and path not in files}
+        return {path for path in gone | new | self.overlay.removed if EVENTS not in path and native.status(path)}
+
+    def _set_aside(self, path: str, move: Callable[[str, Path], object] = shutil.move) -> None:
+        """Keep the file as the run left it in the store; by a copy if another one takes its place at once."""
+        place = Path(f"{self.aside}{path}")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        move(path, place)
+        self.set_aside.append(path)
+
+    def _tell(self, files: Mapping[str, FileFact]) -> None:
+        for path in sorted(self.rewinder.lost & files.keys()):
+            self.told.append(f"{_short(path)} is as the run left it, not as it was at the checkpoint")
+        for path in sorted(path for path in files if open_streams(path)):
+            self.told.append(f"{_short(path)} was open: what was not flushed to it by the checkpoint is not in it")
+        if self.set_aside:
+            names = ", ".join(_short(path) for path in self.set_aside[:3])
+            self.told.append(f"as they were, {len(self.set_aside)} files ({names}) are in {_short(str(self.aside))}")
+
+
+def _move(upper: str, path: str) -> None:
+    """Put a file in place at once, with the inode that the script may have open."""
+    found = native.status(path)
+    if found is not None:
+        native.chmod(upper, found.st_mode & 0o7777)
+    try:
+        os.replace(upper, path)
+    except OSError:  # another file system
+        shutil.copy2(upper, f"{path}.flor-new")
+        os.replace(f"{path}.flor-new", path)
+
+
+def _same(path: str, upper: str) -> bool:
+    return Path(path).is_file() and filecmp.cmp(path, upper, shallow=False)
+
+
+def _check_devices(moves: Mapping[str, str]) -> None:
+    """Refuse, before anything is changed, if a file that the script has open would have to be copied."""
+    for path, upper in moves.items():
+        folder = path.rpartition("/")[0]
+        while folder and native.status(folder) is None:
+            folder = folder.rpartition("/")[0]
+        if _is_open(upper) and native.stat(folder or "/").st_dev != native.stat(upper).st_dev:
+            raise ReplayError(
+                f"The script has {path} open, which is on another file system than the store.",
+                todo="Use a --store on that file system.",
+            )
+
+
+def _is_open(upper: str) -> bool:
+    """True if this process has the file open or mapped."""
+    found = native.stat(upper)
+    for descriptor in native.listdir("/proc/self/fd"):
+        try:
+            if os.path.samestat(os.fstat(int(descriptor)), found):
+                return True
+        except OSError:
+            continue
+    with native.OPEN("/proc/self/maps") as maps:
+        return any(line.rstrip().endswith(upper) for line in maps)
+
+
+def _short(path: str) -> str:
+    relative = os.path.relpath(path)
+    return path if relative.startswith("../..") else relative

@@ -1,0 +1,100 @@
+"""What probes give to a SummaryWriter, in event files of the replay, so that TensorBoard shows both."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any
+
+from flor.runtime.imports import ImportWatch
+
+WORK, KEPT = "events-", "tensorboard"  # folders of a replay: while a worker writes, and when it has ended well
+
+
+class EventFiles:
+    """A second writer beside each of the script's own, which gets the calls of probes only."""
+
+    def __init__(self, folder: Path, is_probe: Callable[[FrameType], bool], wanted: Callable[[], bool]) -> None:
+        self.folder = folder
+        self.is_probe = is_probe
+        self.wanted = wanted  # False until the segment begins
+        self.twins: dict[int, Any] = {}
+
+    def watch(self, imports: ImportWatch) -> None:
+        """Hear of the calls once the library is there."""
+        imports.when("torch.utils.tensorboard.writer", self._patch)
+        imports.when("tensorboardX.writer", self._patch)
+
+    def close(self) -> None:
+        """Have everything on disk."""
+        for _, twin in self.twins.values():
+            twin.close()
+
+    def _patch(self, module: ModuleType) -> None:
+        writer = module.SummaryWriter
+        for name in [name for name in vars(writer) if name.startswith("add_")]:
+            setattr(writer, name, self._doubled(getattr(writer, name)))
+
+    def _doubled(self, method: Any) -> Any:
+        """The method, and for probes the library's own once more, on the twin."""
+        own = inspect.unwrap(method)
+
+        @functools.wraps(method)
+        def doubled(writer: Any, *args: Any, **kwargs: Any) -> Any:
+            if self.wanted() and self.is_probe(sys._getframe(1)):
+                own(self._twin(writer), *args, **kwargs)
+            return method(writer, *args, **kwargs)
+
+        return doubled
+
+    def _twin(self, writer: Any) -> Any:
+        known = self.twins.get(id(writer))
+        if known is None:
+            place = self.folder / within(os.fspath(writer.log_dir))
+            known = self.twins[id(writer)] = (writer, type(writer)(log_dir=str(place)))
+        return known[1]
+
+
+def within(folder: str) -> str:
+    """The path of a log folder from the current one, or its whole path if it is elsewhere; never upwards."""
+    relative = os.path.relpath(folder)
+    return os.path.abspath(folder).lstrip("/") if relative.startswith("..") else relative
+
+
+def gather(folder: Path, target: Path) -> list[str]:
+    """Bring the event files of all workers into one tree; the log folders that it has, as the script named them."""
+    found = set()
+    for work in sorted(folder.glob(f"{WORK}*")):
+        for file in [path for path in work.rglob("*") if path.is_file()]:
+            place = target / file.relative_to(work)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(file, place)
+            found.add(place.parent.relative_to(target).as_posix())
+    return sorted(found)
+
+
+def deliver(folder: Path, wanted: Path | None) -> str:
+    """Put the event files where they are wanted, else under the replay's folder; how to look at them, if there are any.
+
+    Only with a folder of the user's choice does anything of ours go outside of the store.
+    """
+    target = (wanted or folder / KEPT).absolute()
+    found = gather(folder, target)
+    return command(found, target) if found else ""
+
+
+def command(folders: list[str], target: Path) -> str:
+    """How to see recorded and hindsight values in one picture."""
+    pairs = [f"{name}:{name},{name}-hindsight:{_short(target / name)}" for name in folders]
+    return f"tensorboard --logdir_spec {','.join(pairs)}"
+
+
+def _short(path: Path) -> str:
+    relative = os.path.relpath(path)
+    return str(path) if relative.startswith("..") else relative

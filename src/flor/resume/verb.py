@@ -1,0 +1,31 @@
+"""`flor resume`: judge, then become the process that goes on training."""
+
+from __future__ import annotations
+
+import os
+from typing import NoReturn
+
+from flor.errors import NothingToReplay
+from flor.launch.conditions import command, environment
+from flor.query.runs import Run
+from flor.resume.judging import check_run, judge_sources
+from flor.resume.order import ResumeOrder
+
+
+def resume(run: Run, *, name: str | None, force: bool) -> NoReturn:
+    """Begin this process anew under the conditions of the record; what the script prints and its exit are its own."""
+    check_run(run)
+    judge_sources(run, force=force)
+    become(run, ResumeOrder(run.name, str(run.folder.path.parent.parent), name, force))
+
+
+def become(run: Run, order: ResumeOrder) -> NoReturn:
+    """The process that carries the order out, in place of this one."""
+    words = command("flor.resume.process", order.text())
+    try:
+        os.chdir(run.facts["cwd"])
+    except OSError as error:
+        raise NothingToReplay(
+            f"The folder in which {run.name} was started is not there: {error.strerror}.", where=run.facts["cwd"]
+        ) from error
+    os.execve(words[0], words, environment(run))
