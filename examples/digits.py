@@ -26,3 +26,6 @@ for epoch in range(8):
     with torch.no_grad():
         accuracy = (model(images[1500:]).argmax(1) == labels[1500:]).float().mean().item()
     print(f"epoch {epoch}: loss {loss.item():.4f}, accuracy {accuracy:.4f}")
+
+# Now ask the past. Below `optimizer.step()` add: print("gradient", epoch, model[0].weight.grad.norm().item())
+# and run: flor replay

@@ -40,6 +40,9 @@ def test_every_reading_verb_executes_nothing(tmp_path: Path) -> None:
         ["logs"],
         ["runs", "--json"],
         ["fsck"],
+        ["gc", "--keep-every", "2", "--max-size", "1", "--yes"],
+        ["plot"],
+        ["export"],
         ["checkout", "evil", "out"],
     ):
         done = subprocess.run([sys.executable, "-m", "flor", *words], cwd=tmp_path, capture_output=True, text=True)

@@ -23,6 +23,8 @@ class Result:
     executed: int = 0
     skipped: int = 0
     restored: int = 0
+    restoring: float = 0.0  # seconds, of all workers
+    materializing: float = 0.0  # seconds that the restored checkpoints had cost
     notes: list[str] = field(default_factory=list)  # why it took longer than planned
     warnings: list[str] = field(default_factory=list)
     escapes: list[str] = field(default_factory=list)  # programs that the script started: not isolated
@@ -49,6 +51,8 @@ class Result:
             "workers": len(self.plan.segments),
             "blocks_executed": self.executed,
             "blocks_skipped": self.skipped,
+            "restores": self.restored,
+            "restore_seconds": round(self.restoring, 3),
             "segments": [[segment.start, segment.stop] for segment in self.plan.segments],
             "values_identical": self.findings.identical,
             "values_volatile": self.findings.volatile,
@@ -67,6 +71,8 @@ class Result:
                 self.executed += int(event.values.get("executed", 0))
                 self.skipped += int(event.values.get("skipped", 0))
                 self.restored += int(event.values.get("restored", 0))
+                self.restoring += float(event.values.get("restoring", 0))
+                self.materializing += float(event.values.get("materializing", 0))
                 if event.values.get("lost"):
                     self.warnings.append(f"{event.values['lost']} log records could not be kept")
                 self.escapes += event.values.get("escapes", ())

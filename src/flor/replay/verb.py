@@ -25,6 +25,8 @@ from flor.replay.surroundings import changed_inputs, other_versions
 from flor.source.newnames import new_names
 from flor.source.probes import diff_sources
 from flor.source.volatile import volatile_lines
+from flor.store.layout import Layout
+from flor.store.restores import note_restore
 
 LEFTOVERS = ("files*", f"{WORK}*", "*.json", "*.done")  # what workers leave in a replay's folder
 
@@ -158,6 +160,10 @@ class Replay:
             result.merged += [replace(merged, rank=rank) for merged in found] if rank else found
         for events in streams.values():
             result.count(events)
+        if result.restored:  # later recordings learn from it what a restore costs
+            note_restore(
+                Layout(self.run.folder.path.parent.parent), restore=result.restoring, materialize=result.materializing
+            )
         return result
 
     def _woven(self, plan: Plan, merger: Merger, streams: Streams, rank: int, *, whole: bool) -> Iterator[Merged]:

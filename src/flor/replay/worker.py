@@ -50,7 +50,6 @@ from flor.runtime.scopes import ScopeReader
 from flor.runtime.session import Session
 from flor.store.journal import JournalWriter
 from flor.store.layout import Layout
-from flor.store.restores import note_restore
 from flor.store.run import open_run
 
 LEAVE = os._exit
@@ -97,9 +96,6 @@ class Worker:
         )  # fmt: skip
         self.session = self._session(scopes)
         self.replayer.session = self.session
-        self.replayer.on_restore = lambda restore, materialize: note_restore(
-            Layout(Path(order.store)), restore=restore, materialize=materialize
-        )
 
     def _session(self, scopes: ScopeReader) -> Session:
         conductor = Guarded(self.replayer, self._failed)

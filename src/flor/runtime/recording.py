@@ -24,9 +24,11 @@ from flor.state import Answer, Memory, Snapshot
 NOTED = 5e-3  # seconds: shorter loop executions are only summed up
 FIRST_GUESS = 5e-3  # seconds that the first look at the state is expected to cost
 WORTH = 1.0  # a loop execution is memoized only if it took this many times what saving and restoring it costs
-ENDS = 0.5  # part of the tolerance that memoized ends within another loop may take: resume points need the rest
+HALF = 0.5  # part of the tolerance that resume points may take beside memoized ends, which answer outer probes
 NESTED_SHARE = 32  # within a nested loop at most one resume point each 1/32 of the time so far
 DENSE_POINTS = 64  # resume points of an outermost loop: each of the first 64, then one each 1/64 of the time so far
+SPARSE_POINTS = 16  # ... and one each 1/16 in any case: without them no worker can jump
+DENSE_POINT_BYTES = 1 << 30  # while a run's packs are smaller than this, its points may all be kept
 DENSE_ENDS = 2000  # memoized ends of a loop: each of the first 2,000
 DENSE_BYTES = 4 << 30  # ... and all of them only while the run's packs are smaller than this
 NEVER = float("inf")
@@ -58,6 +60,7 @@ class Recorder:
         self.last_nested = self.last_outer = self.begun
         self.kept: Counter[str] = Counter()  # checkpoints by place
         self.last_end: dict[str, float] = {}
+        self.ends = 0
         self.pause_until: dict[str, tuple[float, float]] = {}
         self.room = memory_for_copies() // 2 if capturer is not None else 0
         self.not_before = self.wake = NEVER
@@ -79,9 +82,7 @@ class Recorder:
     def leaving(self, frame: LoopFrame, caller: FrameType, now: float) -> None:
         """A memoized end state, if restoring it is worth more than running the loop again."""
         if now >= self.not_before and self._end_is_worth(frame, now) and self._ends_allowed(frame, now):
-            part = ENDS if len(self.session.stack) > 1 else 1.0
-            if self.budget.allows(self.budget.next_price, now, part):
-                self._take(Key(self._execution(frame), None), frame, caller, part=part)
+            self.ends += self._take(Key(self._execution(frame), None), frame, caller)
 
     def left(self, frame: LoopFrame, now: float) -> None:
         """Keep what this execution took."""
@@ -101,15 +102,23 @@ class Recorder:
         """Take one at each outer iteration while these are few, then ever more rarely; in nested loops rarely."""
         elapsed = now - self.begun
         if frame is not self.session.stack[0]:
-            affordable = self.budget.allows(self.budget.next_price, now, ENDS)
+            affordable = self.budget.allows(self.budget.next_price, now, HALF)
             if not affordable or now - self.last_nested < max(1.0, elapsed / NESTED_SHARE):
                 return
             self.last_nested = now
-        elif index > DENSE_POINTS and now - self.last_outer < elapsed / DENSE_POINTS:
+        elif not self._point_is_due(index, now, elapsed):
             return
         else:
             self.last_outer = now
         self._take(Key(self._execution(frame), index), frame, caller)
+
+    def _point_is_due(self, index: int, now: float, elapsed: float) -> bool:
+        """Every outer iteration as long as that is cheap; where ends are kept too, these come first."""
+        since = now - self.last_outer
+        if self.ends and not self.budget.allows(self.budget.next_price, now, HALF):
+            return since >= elapsed / SPARSE_POINTS
+        written = self.writer.ledger.bytes_written if self.writer else 0
+        return index <= DENSE_POINTS or written < DENSE_POINT_BYTES or since >= elapsed / DENSE_POINTS
 
     def _end_is_worth(self, frame: LoopFrame, now: float) -> bool:
         """True if this execution, and the loop's executions together, keep the paper's Joint Invariant."""
@@ -134,9 +143,7 @@ class Recorder:
         self.last_end[loop] = now
         return True
 
-    def _take(
-        self, key: Key, frame: LoopFrame, caller: FrameType, *, part: float = 1.0, in_any_case: bool = False
-    ) -> bool:
+    def _take(self, key: Key, frame: LoopFrame, caller: FrameType, *, in_any_case: bool = False) -> bool:
         """Capture and hand over; all that the training thread pays is measured."""
         if self.capturer is None or self.writer is None:
             return False
@@ -149,7 +156,7 @@ class Recorder:
             return False
         memory = self.capturer.memory or Memory()
         budget = Budget(NEVER, begun, 0.0) if in_any_case else self.budget
-        admission = Admission(budget, self.writer, memory.staging, self.room, part, begun)
+        admission = Admission(budget, self.writer, memory.staging, self.room, 1.0, begun)
         try:
             objects = budget.objects(begun)
             snapshot = self.capturer.capture(key, frame, caller, admit=admission, budget_nodes=objects)

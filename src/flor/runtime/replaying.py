@@ -30,6 +30,8 @@ class Counts:
     skipped: int = 0
     restored: int = 0
     checked: int = 0
+    restoring: float = 0.0  # seconds that restores took
+    materializing: float = 0.0  # seconds that the restored checkpoints had cost
 
 
 @dataclass
@@ -51,7 +53,6 @@ class Replayer:
     raised: tuple[int, Position] = (0, ())  # the identity of an exception, and where it was raised
     session: Session = field(init=False)
     watch: ProbeWatch = field(default_factory=ProbeWatch)
-    on_restore: Callable[[float, float], None] = lambda restore, materialize: None  # seconds; later records learn
 
     def __post_init__(self) -> None:
         self.collecting = self.segment.start == 0
@@ -162,8 +163,9 @@ class Replayer:
         self.last_restored = key
         begun = clock()
         doubts = self.restorer.restore(key, frame, caller)
-        self.on_restore(clock() - begun, self.checkpoints.found[key].seconds)
         self.counts.restored += 1
+        self.counts.restoring += clock() - begun
+        self.counts.materializing += self.checkpoints.found[key].seconds
         if doubts:
             self.note(Note("doubted", {**key.as_json(), "differences": doubts}))
 
