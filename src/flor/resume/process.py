@@ -34,6 +34,7 @@ from flor.runtime.restoring import Checkpoints, Restorer
 from flor.runtime.travelling import Traveller, count_what_was_before
 from flor.source.newnames import new_names
 from flor.store.layout import Layout
+from flor.store.retention.holds import hold
 from flor.store.run import open_run
 
 TOLD = 5  # lines at most about files
@@ -212,9 +213,11 @@ class Resumed:
 
 def main() -> None:
     """Do what the order says."""
-    try:
-        resumed = Resumed(ResumeOrder.parse(sys.argv[1]))
-    except FlorError as error:
-        print(f"flor: {error}", file=sys.stderr)
-        sys.exit(1)
-    resumed.go_on()
+    order = ResumeOrder.parse(sys.argv[1])
+    with hold(Layout(Path(order.store)).run(order.run)):  # no `flor gc` takes away what is about to be restored
+        try:
+            resumed = Resumed(order)
+        except FlorError as error:
+            print(f"flor: {error}", file=sys.stderr)
+            sys.exit(1)
+        resumed.go_on()

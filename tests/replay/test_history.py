@@ -1,0 +1,27 @@
+"""Which loop is the main one."""
+
+from __future__ import annotations
+
+from flor.model.positions import Execution, Level
+from flor.model.records import Channel, LogRecord, Statement, Tag
+from flor.replay.history import History, LoopRun
+
+EPOCHS, SHOW = Execution((), "a.py::<module>#0", 0), Execution((), "a.py::show#0", 0)
+
+
+def history(*, complete: bool, last: str) -> History:
+    """A run that printed in two loops; only the epochs were long enough to be noted, unless it was killed in them."""
+    record = LogRecord(Channel.STDOUT, "", Tag.STR, b"x", (Level(last, 0, 3),), Statement("a.py", 1, ""), 1.0)
+    seconds = 9.0 if complete else None
+    loops = {EPOCHS: LoopRun(EPOCHS, 4, seconds), SHOW: LoopRun(SHOW, 8, None)}
+    return History(loops=loops, logs=[record], complete=complete)
+
+
+def test_a_loop_too_short_to_be_noted_is_not_the_main_one() -> None:
+    found = history(complete=True, last=SHOW.loop).main()
+    assert found is not None and found.execution == EPOCHS
+
+
+def test_the_loop_that_a_run_was_killed_in_is_the_main_one() -> None:
+    found = history(complete=False, last=EPOCHS.loop).main()
+    assert found is not None and found.execution == EPOCHS
