@@ -96,7 +96,10 @@ class Crew:
         said = self._said(team.number, team.culprit)
         refused = next((note for note in said if isinstance(note, Note) and note.kind == "refused"), None)
         if code == REFUSED and refused is not None and refused.values["key"] is not None:
-            self.orders[team.number] = self._without(order, refused.values["key"])
+            less = self._without(order, refused.values["key"])
+            if refused.values["key"] in order.without and less.segment == order.segment:
+                raise trouble  # nothing is left to be done without
+            self.orders[team.number] = less
         elif code == 0 or tries > RETRIES:
             raise trouble  # what the script raised once it will raise again
         elif len(team.jobs) == 1:
