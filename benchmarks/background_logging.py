@@ -243,7 +243,7 @@ def table(summaries: list[dict[str, Any]], faster: list[tuple[str, float, float]
     lines += [
         "", f"A round logs {summaries[0]['ways']['direct']['histograms']:,} histograms. The process needs {start} from "
         "its start to its first event, once a run and beside training; that is not in the table. Processor time is "
-        "that of the training process alone: other work on the machine changes it less. The load average of the machine "
+        "that of the training process alone: other work on the machine changes it less. The machine's load average "
         f"over five minutes was {loads} at the end; training and the process that logs account for two.", "",
         "What the process does in a faster way, with equal results:", "",
         "| | usual | here |", "|---|---|---|",

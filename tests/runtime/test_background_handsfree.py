@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from flor_scene import Scene
 from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
+from tensorboard.compat.proto.event_pb2 import Event
 
 import flor
 from flor.model.records import Channel
@@ -113,11 +114,13 @@ def tensorboardx(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Iterator[type
     vars(module)["SummaryWriter"] = writer
     monkeypatch.setitem(sys.modules, "tensorboardX.writer", module)
     imports = ImportWatch(pytest.fail)
-    BackgroundLogging(imports).install()
+    background = BackgroundLogging(imports)
+    background.install()
     loggers = LoggerWatch(scene.logbook, imports)
     loggers.install()
     yield writer
     loggers.remove()
+    background.remove()
 
 
 def test_another_writer_gets_a_thread_and_its_flush_waits(scene: Scene, tensorboardx: type) -> None:
@@ -150,3 +153,26 @@ def test_a_script_that_logs_in_the_background_itself_replays_exactly(tmp_path: P
     replayed = launch(tmp_path, "-m", "flor", "replay", "own", "--probe", probe, text=text)
     assert (replayed.stdout.count("w "), replayed.returncode) == (3, 0), replayed.stderr
     assert before == {path.name: path.read_bytes() for path in (tmp_path / "events").iterdir()}
+
+
+def test_a_subclass_of_the_writer_has_its_own_way_and_then_the_background(tmp_path: Path) -> None:
+    from torch.utils.tensorboard import SummaryWriter
+
+    class Own(SummaryWriter):
+        def add_scalar(self, tag: str, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
+            super().add_scalar(tag.upper(), *args, **kwargs)
+
+    background = BackgroundLogging(ImportWatch(pytest.fail))
+    background.install()
+    try:
+        writer = Own(tmp_path)
+        writer.add_scalar("loss", 1.0, 7)
+        assert type(writer.file_writer.event_writer).__name__ == "Forwarder"
+        writer.close()
+    finally:
+        background.remove()
+    assert [Event.FromString(data).summary.value[0].tag for data in events_of(tmp_path)] == ["LOSS"]
+
+
+def events_of(folder: Path) -> list[bytes]:
+    return [data for file in events(folder) for data in file]

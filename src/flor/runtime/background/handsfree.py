@@ -24,19 +24,30 @@ class BackgroundLogging:
     def __init__(self, imports: ImportWatch) -> None:
         self.imports = imports
         self.lanes: WeakKeyDictionary[Any, ThreadLane] = WeakKeyDictionary()
+        self.undo: list[Callable[[], None]] = []
 
     def install(self) -> None:
         """Wrap now or at import; before the logbook does, so that it hears each call where it is made."""
         self.imports.when(MODULE, lambda module: self._wrap(module, self._process_of))
         self.imports.when("tensorboardX.writer", lambda module: self._wrap(module, self._thread_of))
 
+    def remove(self) -> None:
+        """Unwrap."""
+        while self.undo:
+            self.undo.pop()()
+
     def _wrap(self, module: ModuleType, find: Callable[[Any], Lane | None]) -> None:
         owner = module.SummaryWriter
         for name in sorted(ELSEWHERE & vars(owner).keys()):
-            setattr(owner, name, sender(name, vars(owner)[name], find))
+            self._put(owner, name, sender(name, vars(owner)[name], find))
         for name in ("flush", "close"):
             if name in vars(owner):
-                setattr(owner, name, self._waiter(vars(owner)[name]))
+                self._put(owner, name, self._waiter(vars(owner)[name]))
+
+    def _put(self, owner: Any, name: str, function: Callable[..., Any]) -> None:
+        real = vars(owner)[name]
+        setattr(owner, name, function)
+        self.undo.append(lambda: setattr(owner, name, real))
 
     def _process_of(self, writer: Any) -> Lane | None:
         return lane_of(writer) or self._thread_of(writer)

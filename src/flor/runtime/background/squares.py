@@ -40,7 +40,7 @@ def in_parts(numbers: Any, parts: int) -> float:
     return total
 
 
-class Numbers(numpy.ndarray):  # type: ignore[type-arg]
+class Numbers(numpy.ndarray[Any, Any]):
     """An array whose sum of squares is that of training."""
 
     parts = 1

@@ -77,7 +77,7 @@ class SummaryLane:
         """Send what can be done elsewhere, with the time of the call."""
         if call.method not in ELSEWHERE or self.server.process != os.getpid():
             return False
-        args, kwargs = with_time(type(self.writer), call)
+        args, kwargs = with_time(call)
         self.server.send(self.forwarder.number, call.method, args, kwargs, call.where)
         return True
 
@@ -90,9 +90,9 @@ class SummaryLane:
         self.forwarder.flush()
 
 
-def with_time(kind: type, call: Call) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def with_time(call: Call) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments, with the time of the call where none is given."""
-    args, place = call.args, place_of_time(kind, call.method)
+    args, place = call.args, place_of_time(call.method)
     if len(args) > place:
         return (args if args[place] is not None else (*args[:place], time.time(), *args[place + 1 :])), call.kwargs
     if call.kwargs.get("walltime") is None:
@@ -101,9 +101,10 @@ def with_time(kind: type, call: Call) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 
 @cache
-def place_of_time(kind: type, method: str) -> int:
-    """Which argument of the method is the time, not counting the writer."""
-    return list(inspect.signature(getattr(kind, method)).parameters).index("walltime") - 1
+def place_of_time(method: str) -> int:
+    """Which argument of torch's own method is the time, not counting the writer."""
+    own = getattr(sys.modules[MODULE].SummaryWriter, method)
+    return list(inspect.signature(own).parameters).index("walltime") - 1
 
 
 def lane_of(writer: Any) -> SummaryLane | None:
