@@ -4,7 +4,7 @@ BIN := .venv/bin
 # torch is pinned for development and tests; flor itself asks for none.
 TORCH := torch==2.13.0
 
-.PHONY: demo test lint check coverage env
+.PHONY: demo test lint check coverage env long
 
 env: .venv/ready
 
@@ -28,5 +28,8 @@ check: env
 
 coverage: env
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --cov=flor --cov-report=term:skip-covered
+
+long: env  ## tests that take minutes: every command of the docs, every example, gc killed at every call
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m long
 
 test: lint check  ## everything that CI checks

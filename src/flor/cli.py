@@ -132,8 +132,8 @@ class ScriptCommand(click.Command):
 @click.option("--overhead", type=click.FloatRange(min=0), default=1 / 15, envvar="FLOR_OVERHEAD",
               help="The share of training time that recording may take (default 0.0667; inf: any).")  # fmt: skip
 @click.option("--name", envvar="FLOR_NAME", help="The run's name; a free one is chosen otherwise.")
-@click.option("--materialize", type=click.Choice(["thread", "fork", "sync", "off"]), default="thread", show_default=True,
-              envvar="FLOR_MATERIALIZE", help="How checkpoints are written.")  # fmt: skip
+@click.option("--materialize", type=click.Choice(["thread", "fork", "sync", "off"]), default="thread",
+              show_default=True, envvar="FLOR_MATERIALIZE", help="How checkpoints are written.")  # fmt: skip
 @click.option("--tag", "tags", multiple=True, metavar="K=V", help="A fact of yours to keep with the run.")
 @click.option("--background-logging", is_flag=True, envvar="FLOR_BACKGROUND_LOGGING",
               help="Have calls of SummaryWriter done by another process.")  # fmt: skip

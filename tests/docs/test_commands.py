@@ -80,7 +80,7 @@ def reader(tmp_path: Path) -> Reader:
     return Reader(tmp_path / "examples")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("page", PAGES)
 def test_a_reader_can_follow_the_page(page: str, reader: Reader) -> None:
     for step in steps_of(ROOT / page):

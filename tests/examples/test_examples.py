@@ -58,6 +58,7 @@ def test_an_example_knows_nothing_of_flor(example: str) -> None:
     assert "import flor" not in (EXAMPLES / example).read_text()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("example", sorted(ARGUMENTS))
 def test_a_question_to_an_example_is_answered_as_by_a_full_run(example: str, tmp_path: Path) -> None:
     bench, question, words = Bench(tmp_path), question_of(example), ARGUMENTS[example].split()

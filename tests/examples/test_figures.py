@@ -8,7 +8,7 @@ import pytest
 
 from tests.examples.bench import EPOCHS, EXAMPLES, Bench
 
-pytestmark = pytest.mark.slow  # each test starts several processes that import torch and sklearn
+pytestmark = pytest.mark.long  # each test starts several processes that import torch and sklearn
 
 PROBED = {"figure2.py": "figure7.py", "figure3.py": "figure8.py"}
 NAMES = {"line 10": "weights", "line 13": "overlay", "line 14": "overlay"}

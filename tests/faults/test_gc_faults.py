@@ -134,7 +134,7 @@ def test_a_sweep_makes_the_calls_that_are_worth_a_fault(calls: list[Call]) -> No
     assert {"openat", "write", "fsync", "rename", "mkdir", "flock", "unlink"} <= {name for name, _ in calls}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_kill_at_every_call_leaves_a_store_that_is_whole(strace: Strace, calls: list[Call], swept: set[str]) -> None:
     def check(call: Call) -> list[str]:
         layout, code = strace.disturbed(call, "signal=SIGKILL")
@@ -145,7 +145,7 @@ def test_kill_at_every_call_leaves_a_store_that_is_whole(strace: Strace, calls: 
     assert each(calls, check) == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("error", ["ENOSPC", "EIO"])
 def test_an_error_at_every_call_leaves_a_store_that_is_whole(
     strace: Strace, calls: list[Call], swept: set[str], error: str
