@@ -72,7 +72,7 @@ def probes(done: Done) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["outer", "inner"])
+@pytest.mark.parametrize("kind", ["outer", pytest.param("inner", marks=pytest.mark.long)])
 def test_two_ranks_give_what_a_full_run_of_two_ranks_prints(workshop: Workshop, kind: str) -> None:
     other = "inner" if kind == "outer" else "outer"
     text = "\n".join(line for line in TRAIN.splitlines() if f"probe {other}" not in line)
