@@ -63,23 +63,27 @@ def test_a_loop_that_was_left_by_an_exception_is_counted(scene: Scene) -> None:
 
 def test_a_native_iterator_is_read_without_being_moved() -> None:
     for items in (range(5), [0, 1, 2, 3, 4], (0, 1, 2, 3, 4)):
-        iterator = iter(items)
-        gauge = gauge_of(items, iterator)
+        gauge = gauge_of(items)
         assert gauge is not None
-        assert [(next(iterator), gauge.given(), gauge.left()) for _ in range(5)] == [
-            (i, i + 1, 4 - i) for i in range(5)
-        ]
+        first = gauge.take(2)
+        assert [(item, gauge.given(), gauge.left()) for item in first] == [(0, 1, 4), (1, 2, 3)]
+        last = gauge.take(9)
+        assert [(item, gauge.given(), gauge.left()) for item in last] == [(2, 3, 2), (3, 4, 1), (4, 5, 0)]
+
+
+def test_a_range_that_has_no_length_is_not_read() -> None:
+    assert gauge_of(range(1 << 70)) is None
 
 
 def test_enumerate_is_read_too_and_others_are_not() -> None:
     pairs = enumerate([5, 6], 3)
-    gauge = gauge_of(pairs, pairs)
+    gauge = gauge_of(pairs)
     assert gauge is not None
     assert (next(pairs), gauge.given(), gauge.left()) == ((3, 5), 1, 1)
     generator = (i for i in range(3))
-    assert gauge_of(generator, generator) is None
+    assert gauge_of(generator) is None
     text = enumerate("ab")
-    assert gauge_of(text, text) is None
+    assert gauge_of(text) is None
 
 
 def test_short_iterations_go_by_in_chunks_and_are_counted_all_the_same(scene: Scene) -> None:

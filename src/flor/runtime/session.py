@@ -100,11 +100,10 @@ class Session:
         `drop` items are taken first and not given: that is how a replay jumps.
         """
         if type(iterable) in (range, list, tuple, enumerate):
-            iterator = iter(iterable)
-            gauge = gauge_of(iterable, iterator)
+            gauge = gauge_of(iterable)
             if gauge is not None:
-                take(iterator, drop)
-                return self._in_chunks(frame, iterator, gauge)
+                take(gauge.take(drop), drop)
+                return self._in_chunks(frame, gauge)
         if drop:
             frame.seen, iterable = drop, take(iter(iterable), drop)
         return self._one_by_one(frame, iterable)
@@ -126,7 +125,7 @@ class Session:
         # chain() calls iter() at the first next(), so that its errors are raised in the user's frame.
         return map(on_item, chain(iterable))
 
-    def _in_chunks(self, frame: LoopFrame, iterator: Iterator[Any], gauge: Gauge) -> Iterator[Any]:
+    def _in_chunks(self, frame: LoopFrame, gauge: Gauge) -> Iterator[Any]:
         """One item at a time as long as iterations are long, many at a time when they are short."""
         boundary = self.conductor.boundary
         size, first = 1, gauge.given()
@@ -147,7 +146,7 @@ class Session:
             frame.seen = done + 1
             frame.given = gauge.given if size > 1 else None  # within a chunk it is read off the iterator
             boundary(frame, sys._getframe(1), now, done)
-            return islice(iterator, size)
+            return gauge.take(size)
 
         return chain.from_iterable(map(next_piece, repeat(None)))
 

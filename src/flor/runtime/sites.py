@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from array import array
 from collections.abc import Callable, Iterator, Sized
+from itertools import islice
 from operator import length_hint
-from typing import Any, NamedTuple
+from typing import Any, Protocol
 
 clock = time.perf_counter
 
@@ -93,25 +94,79 @@ class LoopFrame:
         self.tick = now
 
 
-class Gauge(NamedTuple):
-    """What can be read off a native iterator from outside."""
+class Gauge(Protocol):
+    """Iterates natively, a piece at a time, and can be read from outside."""
 
-    given: Callable[[], int]
-    left: Callable[[], int]
+    def given(self) -> int:
+        """How many items were given so far."""
+        ...
+
+    def left(self) -> int:
+        """How many are left; 0 only at the end."""
+        ...
+
+    def take(self, size: int) -> Iterator[Any]:
+        """The next so many items."""
+        ...
 
 
-def gauge_of(iterable: Any, iterator: Iterator[Any]) -> Gauge | None:
-    """How far a native iterator is, without a call of ours for each item; None if that cannot be read."""
-    if type(iterator) in RANGES:
-        total = length_hint(iterator)
-        return Gauge(lambda: total - length_hint(iterator), lambda: length_hint(iterator))
+class RangeGauge:
+    """Gives a range as shorter ranges, so that an item costs hardly more than in the plain loop."""
+
+    def __init__(self, whole: range) -> None:
+        self.whole = whole
+        self.total = len(whole)
+        self.begun = 0  # items of all pieces so far
+        self.piece = iter(range(0))
+
+    def given(self) -> int:
+        """How many items were given so far."""
+        return self.begun - length_hint(self.piece)
+
+    def left(self) -> int:
+        """How many are left."""
+        return self.total - self.given()
+
+    def take(self, size: int) -> Iterator[Any]:
+        """The next so many items."""
+        start = self.given()
+        self.begun = min(start + size, self.total)
+        self.piece = iter(self.whole[start : self.begun])
+        return self.piece
+
+
+class IteratorGauge:
+    """Reads how far a native iterator is, without a call of ours for each item."""
+
+    def __init__(self, iterator: Iterator[Any], given: Callable[[], int], left: Callable[[], int]) -> None:
+        self.iterator = iterator
+        self.given = given
+        self.left = left
+
+    def take(self, size: int) -> Iterator[Any]:
+        """The next so many items."""
+        return islice(self.iterator, size)
+
+
+def gauge_of(iterable: Any) -> Gauge | None:
+    """How a native iterable is gone through; None if it can't be read how far that is."""
+    if type(iterable) is range:
+        return RangeGauge(iterable) if _is_countable(iterable) else None
+    iterator = iter(iterable)
     if type(iterator) in SEQUENCES:
-        return Gauge(lambda: _index_in(iterator, iterable), lambda: length_hint(iterator))
+        return IteratorGauge(iterator, lambda: _index_in(iterator, iterable), lambda: length_hint(iterator))
     if type(iterator) is enumerate:
         inner, start = _state(iterator)[1]
         if type(inner) in RANGES + SEQUENCES:
-            return Gauge(lambda: int(_state(iterator)[1][1]) - start, lambda: length_hint(inner))
+            return IteratorGauge(iterator, lambda: int(_state(iterator)[1][1]) - start, lambda: length_hint(inner))
     return None
+
+
+def _is_countable(numbers: range) -> bool:
+    try:
+        return len(numbers) >= 0
+    except OverflowError:
+        return False
 
 
 def _index_in(iterator: Iterator[Any], sequence: Sized) -> int:
