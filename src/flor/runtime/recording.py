@@ -28,7 +28,7 @@ HALF = 0.5  # part of the tolerance that resume points may take beside memoized 
 NESTED_SHARE = 32  # within a nested loop at most one resume point each 1/32 of the time so far
 DENSE_POINTS = 64  # resume points of an outermost loop: each of the first 64, then one each 1/64 of the time so far
 SPARSE_POINTS = 16  # ... and one each 1/16 in any case: without them no worker can jump
-DENSE_POINT_BYTES = 1 << 30  # while a run's packs are smaller than this, its points may all be kept
+SMALL_POINTS, SMALL_RUN = 256, 1 << 30  # each of the first 256 while the run's packs are smaller than this
 DENSE_ENDS = 2000  # memoized ends of a loop: each of the first 2,000
 DENSE_BYTES = 4 << 30  # ... and all of them only while the run's packs are smaller than this
 NEVER = float("inf")
@@ -118,7 +118,8 @@ class Recorder:
         if self.ends and not self.budget.allows(self.budget.next_price, now, HALF):
             return since >= elapsed / SPARSE_POINTS
         written = self.writer.ledger.bytes_written if self.writer else 0
-        return index <= DENSE_POINTS or written < DENSE_POINT_BYTES or since >= elapsed / DENSE_POINTS
+        dense = SMALL_POINTS if written < SMALL_RUN else DENSE_POINTS
+        return index <= dense or since >= elapsed / DENSE_POINTS
 
     def _end_is_worth(self, frame: LoopFrame, now: float) -> bool:
         """True if this execution, and the loop's executions together, keep the paper's Joint Invariant."""
