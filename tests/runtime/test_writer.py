@@ -168,7 +168,7 @@ def test_live_memory_is_written_while_training_waits(bench: Bench) -> None:
 
 def admission(bench: Bench, writer: Any, *, tolerance: float, room: int, elapsed: float = 100.0) -> Admission:
     budget = Budget(tolerance, begun=clock() - elapsed, next_price=0.0)
-    return Admission(budget, writer, bench.memory.staging, room, 1.0, clock())
+    return Admission(budget, writer, bench.memory.staging, room, clock())
 
 
 GB = 10**9

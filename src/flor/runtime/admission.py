@@ -23,7 +23,6 @@ class Admission:
     writer: Writer
     staging: Staging
     room: int  # bytes that copies may take
-    part: float  # of the tolerance
     begun: float
     demand: Demand = field(default_factory=Demand)
     walked: float = 0.0
@@ -66,14 +65,14 @@ class Admission:
 
     def _if_affordable(self, answer: Answer) -> Answer:
         price = self.stall + self.slowdown
-        if self.budget.allows(price, clock(), self.part):
+        if self.budget.allows(price, clock()):
             return answer
         self.reason = "it would have cost more than the tolerance allows"
         self.budget.next_price = price
         return Answer.DECLINE
 
     def _should_wait_for_memory(self) -> bool:
-        trifle = self.budget.allows((self.stall + self.slowdown) / TRIFLE, clock(), self.part)
+        trifle = self.budget.allows((self.stall + self.slowdown) / TRIFLE, clock())
         return self.demand.cold >= COLD and not trifle
 
 

@@ -157,7 +157,7 @@ class Recorder:
             return False
         memory = self.capturer.memory or Memory()
         budget = Budget(NEVER, begun, 0.0) if in_any_case else self.budget
-        admission = Admission(budget, self.writer, memory.staging, self.room, 1.0, begun)
+        admission = Admission(budget, self.writer, memory.staging, self.room, begun)
         try:
             objects = budget.objects(begun)
             snapshot = self.capturer.capture(key, frame, caller, admit=admission, budget_nodes=objects)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from types import CodeType, FrameType
 
@@ -51,8 +50,3 @@ class Statements:
         number = self.intern(str(Statement(self.file(code) or "", frame.f_lineno or 0, function)))
         self.known.setdefault(frame.f_lasti, []).append((code, number))
         return number
-
-
-def caller(depth: int) -> FrameType:
-    """The frame that many calls up."""
-    return sys._getframe(depth + 1)
