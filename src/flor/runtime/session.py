@@ -175,11 +175,12 @@ class Session:
 
     def end(self, loop: str, caller: FrameType) -> None:
         """Pop a loop that was left in any way; whatever is above it was left as well."""
-        frame = self._top(loop, caller)
-        if frame is None:
-            return
-        self.stack.pop()
-        now = clock()
+        if self._top(loop, caller) is not None:
+            self.pop()
+
+    def pop(self) -> None:
+        """The innermost loop was left."""
+        frame, now = self.stack.pop(), clock()
         frame.site.left(frame.begun_iterations, now - frame.begun)
         self.context = self.stack[-1].context if self.stack else ""
         self.conductor.left(frame, now)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from flor.model.records import Note
 from flor.runtime.explicit.declared import Declared
 from flor.runtime.session import Conductor, Session
-from flor.runtime.sites import LoopFrame, clock
+from flor.runtime.sites import LoopFrame
 
 
 class Steering(Protocol):
@@ -75,13 +75,8 @@ def push(session: Session, loop: str, caller: FrameType) -> LoopFrame | None:
 def pop(session: Session, frame: LoopFrame) -> None:
     """End a named loop or block, in whatever way it was left."""
     drop_above(session, frame)
-    if not session.stack or session.stack[-1] is not frame:
-        return
-    session.stack.pop()
-    now = clock()
-    frame.site.left(frame.begun_iterations, now - frame.begun)
-    session.context = session.stack[-1].context if session.stack else ""
-    session.conductor.left(frame, now)
+    if session.stack and session.stack[-1] is frame:
+        session.pop()
 
 
 def drop_above(session: Session, frame: LoopFrame) -> list[LoopFrame]:
