@@ -68,16 +68,6 @@ class ForkWriter:
         self._over: list[Write] = []
 
     @property
-    def written(self) -> list[Checkpoint]:
-        """The checkpoints that exist."""
-        return self.ledger.written
-
-    @property
-    def bytes_written(self) -> int:
-        """Bytes of all packs."""
-        return self.ledger.bytes_written
-
-    @property
     def busy(self) -> bool:
         """True while a child is alive."""
         return bool(self._children)

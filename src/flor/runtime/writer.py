@@ -11,7 +11,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
-from flor.model.checkpoints import Checkpoint
 from flor.model.records import Note
 from flor.runtime.materializing import Ledger, Pending, materialize, why
 from flor.runtime.slowdown import Write
@@ -90,16 +89,6 @@ class CheckpointWriter:
         self._over: deque[Write] = deque()
         self._ended = threading.Event()
         self._started = False
-
-    @property
-    def written(self) -> list[Checkpoint]:
-        """The checkpoints that exist."""
-        return self.ledger.written
-
-    @property
-    def bytes_written(self) -> int:
-        """Bytes of all packs."""
-        return self.ledger.bytes_written
 
     @property
     def busy(self) -> bool:
