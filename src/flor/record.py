@@ -73,8 +73,8 @@ def prepare(request: Request) -> Recording:
     target = request.target()
     layout = Layout(request.store.absolute())
     layout.prepare()
-    key = facts.group(os.environ)
-    run = join_or_create_run(layout, request.name, key) if key else create_run(layout, request.name)
+    job = facts.job(os.environ)
+    run = join_or_create_run(layout, request.name, *job) if job else create_run(layout, request.name)
     return Recording(request, target, run)
 
 

@@ -136,6 +136,14 @@ def test_leaving_a_group_ends_it(layout: Layout) -> None:
     third.leave()
 
 
+def test_a_rank_that_comes_after_the_others_have_ended_still_belongs_to_their_job(layout: Layout) -> None:
+    first = join_or_create_run(layout, None, "key", unique=True)
+    first.leave()
+    late = join_or_create_run(layout, None, "key", unique=True)
+    assert late.name == first.name
+    late.leave()
+
+
 def test_a_group_whose_run_was_deleted_makes_a_new_one(layout: Layout) -> None:
     first = join_or_create_run(layout, "gone", "key")
     (layout.packs("gone")).rmdir()

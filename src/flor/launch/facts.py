@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 # Variables that change what a run computes; their values are numbers and flags, no secrets.
 KEPT_VARIABLES = (
@@ -47,13 +47,23 @@ def rank(environment: Mapping[str, str]) -> int:
         return 0
 
 
-def group(environment: Mapping[str, str]) -> str | None:
-    """A key that the ranks of one `torchrun` or `accelerate launch` share, or None for a process of its own."""
-    if environment.get("WORLD_SIZE", "1") == "1" and "TORCHELASTIC_RUN_ID" not in environment:
+class Job(NamedTuple):
+    """What the ranks of one training have in common; `unique` if no later training can ever have the same key."""
+
+    key: str
+    unique: bool
+
+
+def job(environment: Mapping[str, str]) -> Job | None:
+    """The `torchrun` or `accelerate launch` that this process belongs to, or None for a process of its own."""
+    elastic = "TORCHELASTIC_RUN_ID" in environment
+    if environment.get("WORLD_SIZE", "1") == "1" and not elastic:
         return None
     parts = [environment.get(name, "") for name in ("TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT")]
-    parts += [environment.get("TORCHELASTIC_RESTART_COUNT", "0"), str(os.getppid()), _started(os.getppid())]
-    return "-".join(parts)
+    began = _started(os.getppid())
+    parts += [environment.get("TORCHELASTIC_RESTART_COUNT", "0"), str(os.getppid()), began]
+    # The parent of an elastic rank is a launcher that serves one training; a shell may start one after another.
+    return Job("-".join(parts), unique=elastic and began != "")
 
 
 def _started(pid: int) -> str:

@@ -26,22 +26,30 @@ class Membership:
             os.close(fd)
 
 
-def join(folder: Path, key: str, found: Callable[[], str], is_there: Callable[[str], bool]) -> tuple[str, Membership]:
-    """The name on which the living members of the group agreed, or a new one from `found` if there are none."""
+def join(
+    folder: Path, key: str, found: Callable[[], str], is_there: Callable[[str], bool], unique: bool
+) -> tuple[str, Membership]:
+    """The name on which the living members of the group agreed, or a new one from `found` if there are none.
+
+    A `unique` key means one group for good: what its members agreed on holds when they are gone, too.
+    """
     folder.mkdir(files.FOLDER_MODE, exist_ok=True)
     turn = _open(folder / "lock")
     try:
         locks.lock(turn)  # one process at a time decides
-        return _decide(folder / xxh3_128_hexdigest(key.encode("utf-8", "surrogatepass")), found, is_there)
+        return _decide(folder / xxh3_128_hexdigest(key.encode("utf-8", "surrogatepass")), found, is_there, unique)
     finally:
         os.close(turn)
 
 
-def _decide(path: Path, found: Callable[[], str], is_there: Callable[[str], bool]) -> tuple[str, Membership]:
+def _decide(
+    path: Path, found: Callable[[], str], is_there: Callable[[str], bool], unique: bool
+) -> tuple[str, Membership]:
     fd = _open(path)
     try:
         # Who gets it exclusively is alone: whatever the file says was agreed by processes that are gone.
-        name = "" if locks.try_lock(fd) else _read(fd)
+        alone = locks.try_lock(fd)
+        name = _read(fd) if unique or not alone else ""
         if not name or not is_there(name):
             name = found()
             _write(fd, name)

@@ -70,17 +70,19 @@ def create_run(layout: Layout, name: str | None = None) -> RunFolder:
     return written(layout.runs, lambda: _claim_named(layout, name) if name is not None else _claim_free(layout))
 
 
-def join_or_create_run(layout: Layout, name: str | None, group_key: str) -> RunFolder:
+def join_or_create_run(layout: Layout, name: str | None, group_key: str, unique: bool = False) -> RunFolder:
     """The run of the job that this process belongs to, made by whichever of its processes comes first.
 
-    A group lives as long as one of its processes: a later job with the same key gets a run of its own.
+    A group lives as long as one of its processes: a later job with the same key gets a run of its own. With a key
+    that is `unique` there is no later job, and a rank that comes when all others have ended still belongs to it.
     """
     layout.prepare()
 
     def agree() -> tuple[str, groups.Membership]:
-        return groups.join(
-            layout.groups, group_key, lambda: create_run(layout, name).name, lambda known: _is_run(layout, known)
-        )
+        def found() -> str:
+            return create_run(layout, name).name
+
+        return groups.join(layout.groups, group_key, found, lambda known: _is_run(layout, known), unique)
 
     agreed, membership = written(layout.groups, agree)
     return RunFolder(agreed, layout.run(agreed), membership)
