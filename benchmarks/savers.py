@@ -58,10 +58,14 @@ class Flor:
         from flor.model.checkpoints import Key
         from flor.model.positions import Execution
         from flor.runtime.materializing import Pending
-        from flor.state import capture
+        from flor.state import Answer, capture
 
         assert self.writer.ready(), "the writer is behind"
-        snapshot = capture(self.scopes, project=lambda name: name == "__main__", memory=self.memory)
+        late = self.memory.barrier.usable() and not self.writer.waits and not self.writer.forks
+        answer = Answer.LATE if late and not self.writer.busy else Answer.LOOK if self.writer.forks else Answer.COPY
+        snapshot = capture(
+            self.scopes, project=lambda name: name == "__main__", memory=self.memory, admit=lambda demand: answer
+        )
         assert not snapshot.refusals, snapshot.refusals
         self.count += 1
         self.writer.put(Pending(Key(Execution((), "bench.py::<module>#0", 0), self.count), snapshot, 0.0))
@@ -69,7 +73,7 @@ class Flor:
     def wait(self) -> None:
         """All announced."""
         self.writer.drain()
-        assert len(self.writer.written) == self.count, "a checkpoint is missing"
+        assert len(self.writer.ledger.written) == self.count, "a checkpoint is missing"
 
     def _trouble(self, text: str) -> None:
         raise RuntimeError(text)

@@ -20,6 +20,7 @@ from flor.launch.liveness import DeadNames
 from flor.launch.project import Project
 from flor.launch.randomness import numpy_facts, random_state
 from flor.launch.reads import ReadFiles
+from flor.launch.seeing import AllSeen
 from flor.launch.stage import Stage
 from flor.launch.target import Target, find_module, find_script
 from flor.launch.written import WrittenFiles
@@ -122,7 +123,7 @@ class Recording:
         self.writer = make_writer(
             self.request.materialize, self.run, self.journal.path.stem, self.journal.append, self._writer_failed
         )
-        capturer = Capturer(self.stage.scopes, DeadNames(self.sources))
+        capturer = Capturer(self.stage.scopes, DeadNames(self.sources), all_is_seen=AllSeen(self.sources))
         active = capturer if self.request.materialize != "off" else None
         self.written = WrittenFiles(self.journal.append)
         self.files = FileWatch(

@@ -36,15 +36,35 @@ def test_a_child_writes_the_state_as_it_was_when_it_was_forked(bench: Bench) -> 
     assert bench.memory.staging.held == 0
 
 
-def test_children_are_reaped(bench: Bench) -> None:
+@pytest.fixture
+def children(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The children that are forked; other tests may have left some of their own."""
+    found: list[int] = []
+    real = os.fork
+
+    def fork() -> int:
+        found.append(real())
+        return found[-1]
+
+    monkeypatch.setattr(os, "fork", fork)
+    return found
+
+
+def assert_reaped(children: list[int]) -> None:
+    assert children
+    for child in children:
+        with pytest.raises(ChildProcessError):
+            os.waitpid(child, os.WNOHANG)
+
+
+def test_children_are_reaped(bench: Bench, children: list[int]) -> None:
     writer = bench.writer("fork")
     for value in range(3):
         assert writer.drain(20) and writer.ready()
         writer.put(bench.take(admit=look, x=torch.full((BIG,), float(value))))
     writer.close(20)
     assert len(bench.announced()) == 3 and not writer.busy
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    assert_reaped(children)
 
 
 def test_small_snapshots_share_a_fork(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,7 +89,7 @@ def test_a_batch_of_many_objects_forks_by_itself(bench: Bench) -> None:
     assert bench.values(bench.announced()[0])["objects"] == objects
 
 
-def test_at_most_two_children_live(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_at_most_two_children_live(bench: Bench, children: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forking, "materialize", lambda *_: signal.pause())
     writer = bench.writer("fork")
     for value in (1.0, 2.0):
@@ -77,8 +97,7 @@ def test_at_most_two_children_live(bench: Bench, monkeypatch: pytest.MonkeyPatch
         writer.put(bench.take(admit=look, x=torch.full((BIG,), value)))
     assert not writer.ready()
     writer.close(0.05)  # those that need longer are ended
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    assert_reaped(children)
     assert bench.announced() == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from flor.runtime.budget import Budget
@@ -10,9 +11,15 @@ from flor.runtime.writer import Writer
 from flor.state import Answer, Demand
 from flor.state.staging import Staging
 
+LATE = 4 << 20  # bytes: fewer are copied at once
 COLD = 8 << 20  # bytes: for less it is not worth to wait until memory is ready
 TRIFLE = 0.1  # ... nor if the whole price is less than this part of what can be afforded
 SHARE_OF_MEMORY = 0.25  # of what the machine has available may go to copies
+
+
+def never() -> bool:
+    """Copies are made at once."""
+    return False
 
 
 @dataclass
@@ -24,8 +31,10 @@ class Admission:
     staging: Staging
     room: int  # bytes that copies may take
     begun: float
+    may_wait: Callable[[], bool] = never  # whether copies may be made beside training
     demand: Demand = field(default_factory=Demand)
     walked: float = 0.0
+    late: bool = False
     answer: Answer = Answer.DECLINE
     reason: str = "more objects than can be walked in the time that is left"
 
@@ -33,15 +42,21 @@ class Admission:
         """Called when the objects were walked and nothing was copied yet."""
         self.demand = demand
         self.walked = clock() - self.begun
+        self.late = demand.late >= LATE and not self.writer.busy and self.may_wait()
         self.answer = self._answer()
         return self.answer
 
     @property
+    def at_once(self) -> Demand:
+        """What the training thread copies itself."""
+        return self.demand.without_late() if self.late else self.demand
+
+    @property
     def stall(self) -> float:
         """What the training thread will pay, from the beginning of the walk."""
-        prices, needed = self.budget.prices, self.demand
+        prices = self.budget.prices
         looks = self.writer.waits or not self._fits()
-        return self.walked + (prices.streaming(needed) if looks else prices.stall(needed))
+        return self.walked + (prices.streaming(self.demand) if looks else prices.stall(self.at_once))
 
     @property
     def slowdown(self) -> float:
@@ -58,7 +73,7 @@ class Admission:
             self.writer.warm(self.staging, self.demand.sizes)
             self.reason = "memory for its copy was not ready yet"
             return Answer.DECLINE
-        return self._if_affordable(Answer.COPY)
+        return self._if_affordable(Answer.LATE if self.late else Answer.COPY)
 
     def _fits(self) -> bool:
         return sum(size * count for size, count in self.demand.sizes.items()) <= self.room

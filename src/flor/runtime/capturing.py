@@ -23,6 +23,7 @@ class Capturer:
     scopes: ScopeReader
     dead_names: DeadNames
     memory: Memory | None = field(default_factory=Memory)
+    all_is_seen: Callable[[], bool] = lambda: False  # whether the project changes tensors by torch's operators alone
 
     def capture(
         self,

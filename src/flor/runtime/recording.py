@@ -157,7 +157,7 @@ class Recorder:
             return False
         memory = self.capturer.memory or Memory()
         budget = Budget(NEVER, begun, 0.0) if in_any_case else self.budget
-        admission = Admission(budget, self.writer, memory.staging, self.room, begun)
+        admission = Admission(budget, self.writer, memory.staging, self.room, begun, self._may_wait)
         try:
             objects = budget.objects(begun)
             snapshot = self.capturer.capture(key, frame, caller, admit=admission, budget_nodes=objects)
@@ -185,7 +185,8 @@ class Recorder:
         waits = self.writer.waits or (admission.answer is Answer.LOOK and not self.writer.forks)
         (self.writer.put_now if waits else self.writer.put)(pending)
         stall = clock() - begun
-        (prices.streamed if waits else prices.copied)(admission.demand, stall - admission.walked)
+        seconds = stall - admission.walked
+        prices.streamed(admission.demand, seconds) if waits else prices.copied(admission.at_once, seconds)
         expected = 0.0 if waits else prices.slowdown(admission.demand.nbytes)
         if not waits:
             self.slowdown.begin(self.session.stack, begun, stall, expected)
@@ -194,6 +195,12 @@ class Recorder:
         self.budget.spend(stall)
         self.budget.taken(stall, expected)
         self._plan_next()
+
+    def _may_wait(self) -> bool:
+        """True if copies may be made beside training: no code is known that could change them meanwhile unseen."""
+        assert self.capturer is not None
+        memory = self.capturer.memory
+        return memory is not None and self.capturer.all_is_seen() and memory.barrier.usable()
 
     def _not_taken(self, place: str, begun: float, reason: str | None, *, pause: bool) -> bool:
         """The look that was taken is paid for; a place that failed is tried again only after twice the time."""

@@ -11,6 +11,7 @@ from typing import Any
 from flor.state import closure, loaded
 from flor.state.copying import demand, give_back, plan, seen, take
 from flor.state.demand import Admit, Answer, always
+from flor.state.late import LateCopy
 from flor.state.memory import Memory
 from flor.state.names import type_name
 from flor.state.paths import Paths
@@ -35,6 +36,8 @@ def capture(
 ) -> Snapshot:
     """The state of these scopes now, if `admit` wants what it needs. Never raises: what goes wrong is a refusal."""
     snapshot = Snapshot()
+    if memory is not None:
+        memory.barrier.settle()
     try:
         with quiet_torch(), no_collection():
             walk = Walker(project, budget_nodes)
@@ -44,6 +47,7 @@ def capture(
         snapshot.refusals.append(Refusal("", "graph", f"more than {budget_nodes} objects are reachable"))
     except Exception as error:  # P2: a failure of flor never stops training
         if memory is not None:
+            memory.barrier.settle()
             give_back(snapshot, memory)
         snapshot.refusals.append(Refusal("", "graph", f"capture failed: {type(error).__name__}: {error}"))
     return snapshot
@@ -59,7 +63,7 @@ def capture_one(obj: Any, project: Callable[[str], bool]) -> Snapshot:
     walk.finish()
     memory = Memory()
     for use in walk.uses.values():
-        take(plan(use, memory, ()), snapshot, memory)
+        take(plan(use, memory, closure.Moving()), snapshot, memory)
     _name_refusals(snapshot, walk)
     return snapshot
 
@@ -108,10 +112,14 @@ def _capture(
     if answer is Answer.DECLINE:
         snapshot.declined = True
         return
-    if answer is Answer.COPY:
+    if answer is not Answer.LOOK:
         memory.staging.expect(sum(size * count for size, count in needed.sizes.items()))
+    late = LateCopy() if answer is Answer.LATE else None
     for taking in takings:
-        take(taking, snapshot, memory, look=answer is Answer.LOOK)
+        take(taking, snapshot, memory, look=answer is Answer.LOOK, late=late)
+    if late is not None and not late.is_empty:
+        snapshot.late = late
+        memory.barrier.watch(late)
     _wire(snapshot, memory, [(t.use.region.key, t.use, t.use.node.blob or 0) for t in takings])
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from flor.state import loaded
+from flor.state.late import is_hooked
 from flor.state.memory import Memory
 from flor.state.regions import owner_id
 
@@ -26,21 +28,39 @@ def parameters_of(optimizer: Any) -> Iterator[Any]:
         yield from (p for p in group.get("params", ()) if isinstance(p, loaded.torch().Tensor))
 
 
-def moving_regions(walk: Walker) -> set[Hashable]:
-    """Memory that some optimizer changes, whatever its version counters say: parameters and state."""
+@dataclass
+class Moving:
+    """Memory that some optimizer changes, whatever its version counters say: parameters, state and gradients."""
+
+    regions: set[Hashable] = field(default_factory=set)
+    stepped: dict[Hashable, list[Any]] = field(default_factory=dict)  # changed by steps that run hooks, not otherwise
+
+    def add(self, tensors: Iterable[Any], *, at_steps: bool) -> None:
+        """Some tensors that move."""
+        for tensor in tensors:
+            if tensor.layout is loaded.torch().strided and tensor.device.type != "meta":
+                key = _key(tensor)
+                self.regions.add(key)
+                if at_steps and not tensor.is_inference():
+                    self.stepped.setdefault(key, []).append(tensor)
+
+
+def moving_regions(walk: Walker) -> Moving:
+    """What the optimizers that were met move."""
     torch = loaded.torch()
     optim = loaded.attribute("torch.optim.optimizer", "Optimizer")
+    moving, others = Moving(), Moving()
     if torch is None or optim is None:
-        return set()
-    found: set[Hashable] = set()
+        return moving
     for optimizer in _of(walk.objects, optim):
         state = object.__getattribute__(optimizer, "__dict__").get("state", {})
         stepped = list(parameters_of(optimizer))
-        grads = [p.grad for p in stepped if p.is_leaf and p.grad is not None]
-        tensors = [*stepped, *grads, *_inside(list(dict.values(state)), torch.Tensor)]
-        plain = (tensor for tensor in tensors if tensor.layout is torch.strided and tensor.device.type != "meta")
-        found.update(_key(tensor) for tensor in plain)
-    return found
+        moving.add([*stepped, *_inside(list(dict.values(state)), torch.Tensor)], at_steps=is_hooked(optimizer))
+        others.add([p.grad for p in stepped if p.is_leaf and p.grad is not None], at_steps=False)
+    moving.regions |= others.regions
+    for key in others.regions & moving.stepped.keys():
+        del moving.stepped[key]
+    return moving
 
 
 def _inside(values: list[Any], kind: type, depth: int = 3) -> Iterator[Any]:

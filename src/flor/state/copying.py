@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ctypes
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import xxhash
 
 from flor.state import regions
+from flor.state.closure import Moving
 from flor.state.demand import Demand
+from flor.state.late import LateCopy
 from flor.state.memory import Memory, Remembered
 from flor.state.regions import Interval, Region, Use
 from flor.state.snapshot import Blob, Prediction, Snapshot
@@ -51,21 +53,29 @@ class Taking:
     ranges: list[Interval]
     nbytes: int
     known: str | None
+    stepped: list[Any] | None = None  # the tensors in it, if nothing but an optimizer's step changes them
 
     @property
     def staged(self) -> bool:
         """True if its copy goes to a staging buffer."""
         return self.known is None and self.nbytes >= SMALL and self.use.region.device == "cpu"
 
+    @property
+    def can_wait(self) -> bool:
+        """True if it may be copied beside training."""
+        return self.staged and self.stepped is not None
 
-def plan(use: Use, memory: Memory, moving: Collection[Hashable]) -> Taking:
-    """Look whether a region must be copied; `moving` are the regions that an optimizer changes."""
+
+def plan(use: Use, memory: Memory, moving: Moving) -> Taking:
+    """Look whether a region must be copied."""
     ranges = regions.merged([view.span for view in use.views])
     use.node.meta["ranges"] = [list(interval) for interval in ranges]
     nbytes = sum(high - low for low, high in ranges)
-    known = memory.recall(use.region.key) if nbytes >= SMALL and use.region.key not in moving else None
+    key = use.region.key
+    known = memory.recall(key) if nbytes >= SMALL and key not in moving.regions else None
     predicted = known is not None and _predicted(use, ranges, known)
-    return Taking(use, ranges, nbytes, known.name if known is not None and predicted else None)
+    name = known.name if known is not None and predicted else None
+    return Taking(use, ranges, nbytes, name, moving.stepped.get(key))
 
 
 def demand(takings: Iterable[Taking], memory: Memory) -> Demand:
@@ -73,11 +83,14 @@ def demand(takings: Iterable[Taking], memory: Memory) -> Demand:
     copied = [taking for taking in takings if taking.known is None]
     sizes = Counter(taking.nbytes for taking in copied if taking.staged)
     cold = sum(size * count for size, count in memory.staging.missing(sizes).items())
-    return Demand(sum(taking.nbytes for taking in copied), cold, sizes)
+    late = sum(taking.nbytes for taking in copied if taking.can_wait)
+    return Demand(sum(taking.nbytes for taking in copied), cold, sizes, late)
 
 
-def take(taking: Taking, snapshot: Snapshot, memory: Memory, *, look: bool = False) -> None:
-    """Give a region's node its blob."""
+def take(
+    taking: Taking, snapshot: Snapshot, memory: Memory, *, look: bool = False, late: LateCopy | None = None
+) -> None:
+    """Give a region's node its blob; its bytes come late if they may."""
     use, ranges = taking.use, taking.ranges
     blob = Blob(taking.nbytes, *_described(use, taking.nbytes))
     if taking.known is not None:
@@ -85,6 +98,10 @@ def take(taking: Taking, snapshot: Snapshot, memory: Memory, *, look: bool = Fal
         blob.live = Prediction(use.region.key, use.ref, use.region.owner, _looker(use.region, ranges), taking.known)
     elif look:
         blob.data = _looked_at(use.region, ranges).toreadonly()  # never taken for a buffer of ours
+    elif late is not None and taking.can_wait:
+        buffer = memory.staging.take(taking.nbytes)
+        late.add(use.region, ranges, buffer, taking.stepped or ())
+        blob.data = memoryview(buffer)
     else:
         blob.data = _copied(use.region, ranges, taking.nbytes, memory)
     use.node.blob = len(snapshot.blobs)

@@ -15,12 +15,18 @@ class Demand:
     nbytes: int = 0
     cold: int = 0
     sizes: Counter[int] = field(default_factory=Counter)  # of the staging buffers
+    late: int = 0  # bytes that may be copied beside training
+
+    def without_late(self) -> Demand:
+        """What is left if all that may be is copied beside training; into memory that is ready, or they would wait."""
+        return Demand(self.nbytes - self.late, min(self.cold, self.nbytes - self.late))
 
 
 class Answer(enum.Enum):
     """How a snapshot is to hold its bulk data."""
 
     COPY = "copied, so that training may go on"
+    LATE = "copied as soon as can be beside training, before an optimizer's next step"
     LOOK = "left where it is: nothing may change it until it is written"
     DECLINE = "not at all: no snapshot is taken"
 

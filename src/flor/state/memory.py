@@ -8,6 +8,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from flor.state.late import Barrier
 from flor.state.staging import Staging
 
 
@@ -35,6 +36,7 @@ class Memory:
     distrusted: set[Hashable] = field(default_factory=set)
     ownerless: dict[int, weakref.ref[Any]] = field(default_factory=dict)
     staging: Staging = field(default_factory=Staging)
+    barrier: Barrier = field(default_factory=Barrier)
     lock: Any = field(default_factory=threading.Lock, repr=False)
 
     def recall(self, key: Hashable) -> Remembered | None:

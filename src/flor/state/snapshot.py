@@ -6,7 +6,10 @@ import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from flor.state.late import LateCopy
 
 ATOMS = frozenset({type(None), bool, int, float, str})
 """Exact types whose values stand inline in a slot; everything else is a node."""
@@ -133,6 +136,7 @@ class Snapshot:
     fetch: Callable[[str], memoryview] | None = field(default=None, repr=False)
     on_digest: Callable[[Snapshot], None] | None = field(default=None, repr=False)
     on_release: Callable[[Snapshot], None] | None = field(default=None, repr=False)
+    late: LateCopy | None = field(default=None, repr=False, compare=False)
     _lock: Any = field(default_factory=threading.Lock, repr=False, compare=False)
 
     @property
@@ -157,7 +161,16 @@ class Snapshot:
         from flor.state.digest import digest
 
         with self._lock:
+            self._complete()
             digest(self)
+
+    def _complete(self) -> None:
+        """Have all bytes copied."""
+        late, self.late = self.late, None
+        if late is not None:
+            late.finish()
+            if not late.sound:
+                self.failed_prediction = "memory that only an optimizer's step changes"
 
     def release(self) -> None:
         """Give the staging buffers back; the snapshot's bulk data is gone then."""
