@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import mmap
 import os
 import random
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from flor.store import directio
-from flor.store.directio import BLOCK, CHUNK, WORTH
+from flor.store.directio import BLOCK, CHUNK, STRAIGHT, STRETCH, WORTH
 
 LENGTHS = [0, 1, BLOCK, BLOCK + 1, WORTH, CHUNK - 1, CHUNK, CHUNK + BLOCK + 3]
 
@@ -22,6 +23,24 @@ def test_every_length_comes_back(tmp_path: Path, length: int) -> None:
     directio.put(path, [data[:7], bytearray(data[7:BLOCK]), b"", memoryview(data)[BLOCK:]])
     assert path.read_bytes() == data
     assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("length", [STRAIGHT, STRETCH, STRETCH + 5, 2 * STRETCH + BLOCK])
+def test_memory_at_whole_blocks_is_written_from_where_it_is(
+    tmp_path: Path, length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lying, data = mmap.mmap(-1, length), random.Random(length).randbytes(length)
+    lying[:] = data
+    sizes, real = [], os.pwrite
+
+    def noting(fd: int, part: bytes, offset: int) -> int:
+        sizes.append(len(part))
+        return real(fd, part, offset)
+
+    monkeypatch.setattr(os, "pwrite", noting)
+    directio.put(tmp_path / "file", [bytes(BLOCK), memoryview(lying), b"tail"])
+    assert (tmp_path / "file").read_bytes() == bytes(BLOCK) + data + b"tail"
+    assert max(sizes) == min(length, STRETCH)
 
 
 def test_views_of_other_items_are_taken_as_bytes(tmp_path: Path) -> None:

@@ -12,8 +12,9 @@ from safetensors import safe_open
 from safetensors.numpy import load_file
 
 from flor.errors import Damaged, StoreUnwritable
+from flor.store.directio import BLOCK
 from flor.store.packreader import read_pack
-from flor.store.packs import ITEM_SIZES, PackEntry, write_pack
+from flor.store.packs import ITEM_SIZES, LARGE, PackEntry, write_pack
 
 SOME = [
     PackEntry("flags", "BOOL", (3,), b"\1\0\1"),
@@ -54,6 +55,22 @@ def test_safetensors_knows_every_dtype_and_its_size(path: Path, dtype: str) -> N
     write_pack(path, [PackEntry("x", dtype, (3,), bytes(3 * ITEM_SIZES[dtype]))])
     with safe_open(path, "numpy") as opened:
         assert opened.get_slice("x").get_dtype() == dtype
+
+
+def test_large_entries_begin_at_whole_blocks_and_nobody_sees_what_lies_between(path: Path) -> None:
+    large = [
+        PackEntry(name, "F32", (count,), random.Random(name).randbytes(4 * count))
+        for name, count in (("odd", LARGE // 4 + 7), ("even", LARGE // 4), ("third", LARGE // 2 + 1))
+    ]
+    info = write_pack(path, [*SOME, *large])
+    assert path.stat().st_size == info.size
+    with read_pack(path) as pack:
+        assert set(pack.names) == {entry.name for entry in [*SOME, *large]} and pack.verify() == []
+        assert all(bytes(pack[entry.name].data) == bytes(entry.data) for entry in [*SOME, *large])
+    raw = path.read_bytes()
+    assert all(raw.index(bytes(entry.data)) % BLOCK == 0 for entry in large)
+    with safe_open(path, "numpy") as opened:
+        assert opened.get_tensor("odd").tobytes() == bytes(large[0].data)
 
 
 def test_every_tensor_is_aligned_to_its_items_and_the_data_to_64(path: Path) -> None:

@@ -15,6 +15,8 @@ from flor.store.files import Buffer
 
 BLOCK = 4096  # offsets, lengths and addresses of a direct write are multiples of this
 CHUNK = 4 << 20  # bytes a write: the copy into the chunk takes less than a millisecond
+STRAIGHT = 1 << 20  # bytes: larger parts are written from where they are, if they lie at whole blocks
+STRETCH = 16 << 20  # bytes of such a write
 WORTH = 1 << 20  # smaller files go through the page cache: that is over sooner
 DIRECT = getattr(os, "O_DIRECT", 0)  # where the system has no such flag, all goes through the page cache
 _NOT_DIRECT = {errno.EINVAL, errno.EOPNOTSUPP}
@@ -44,6 +46,10 @@ def _open(path: Path) -> int:
     return files.create(path)
 
 
+def _address(part: memoryview) -> int:
+    return ctypes.addressof(ctypes.c_char.from_buffer(part))
+
+
 class _DirectFile:
     """Fills an aligned chunk and writes it, block by block; the last block is padded and cut off again."""
 
@@ -67,6 +73,7 @@ class _DirectFile:
         os.ftruncate(self.fd, total)
 
     def _add(self, rest: memoryview) -> None:
+        rest = self._straight(rest)
         while rest:
             count = min(len(rest), CHUNK - self.filled)
             self._copy(rest[:count])
@@ -75,22 +82,33 @@ class _DirectFile:
             if self.filled == CHUNK:
                 self._flush()
 
+    def _straight(self, part: memoryview) -> memoryview:
+        """Write the whole blocks of a part from where it is, if it lies as a direct write needs it; what is left."""
+        if part.readonly or len(part) < STRAIGHT or self.filled % BLOCK or _address(part) % BLOCK:
+            return part
+        self._flush()
+        whole = len(part) - len(part) % BLOCK
+        for at in range(0, whole, STRETCH):
+            self._write_out(part[at : min(at + STRETCH, whole)])
+        return part[whole:]
+
     def _copy(self, part: memoryview) -> None:
         if part.readonly:
             self.chunk[self.filled : self.filled + len(part)] = part
         else:  # without the interpreter's lock, which training may want
-            source = ctypes.addressof(ctypes.c_char.from_buffer(part))
-            ctypes.memmove(self.address + self.filled, source, len(part))
+            ctypes.memmove(self.address + self.filled, _address(part), len(part))
 
     def _flush(self) -> None:
-        rest = memoryview(self.chunk)[: self.filled]
+        self._write_out(memoryview(self.chunk)[: self.filled])
+        self.filled = 0
+
+    def _write_out(self, rest: memoryview) -> None:
         while rest:
             done = self._pwrite(rest)
             self.offset += done
             rest = rest[done:]
             if done % BLOCK:
                 self._through_the_cache()  # a short write has left the alignment
-        self.filled = 0
 
     def _pwrite(self, data: memoryview) -> int:
         try:

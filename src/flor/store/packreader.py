@@ -14,7 +14,7 @@ from typing import Any
 from xxhash import xxh3_128_hexdigest
 
 from flor.errors import Damaged
-from flor.store.packs import DIGEST, HEADER_DIGEST, ITEM_SIZES, METADATA, header_is_intact
+from flor.store.packs import DIGEST, HEADER_DIGEST, ITEM_SIZES, METADATA, PADDING, header_is_intact
 
 _HEADER_LIMIT = 100_000_000  # that of safetensors
 
@@ -45,7 +45,7 @@ class Pack:
     @property
     def names(self) -> list[str]:
         """The entries, in the order of their bytes."""
-        return list(self._places)
+        return [name for name in self._places if not name.startswith(PADDING)]
 
     def __getitem__(self, name: str) -> PackedTensor:
         dtype, shape, begin, end = self._places[name]

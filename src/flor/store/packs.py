@@ -12,6 +12,7 @@ from xxhash import xxh3_128_hexdigest
 
 from flor.errors import StoreUnwritable
 from flor.store import directio
+from flor.store.directio import BLOCK
 from flor.store.files import Buffer
 
 ALIGNMENT = 64
@@ -25,6 +26,9 @@ METADATA = "__metadata__"
 DIGEST = "xxh3."
 HEADER_DIGEST = "flor.header"
 NO_DIGEST = "0" * 32
+PADDING = "padding of "
+LARGE = 1 << 20
+"""Entries of so many bytes begin at a whole block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +54,11 @@ class PackInfo:
 
 def write_pack(path: Path, entries: Sequence[PackEntry], metadata: Mapping[str, str] | None = None) -> PackInfo:
     """Write all entries to a new file that appears under its name only when it is durable."""
-    ordered = sorted(entries, key=lambda entry: -_item_size(entry))  # then each tensor is aligned to its own items
+    ordered = [*_in_blocks(entries), *_by_item_size(entries)]
     views = [_view(entry) for entry in ordered]
     digests = {e.name: e.digest or xxh3_128_hexdigest(view) for e, view in zip(ordered, views, strict=True)}
-    header = header_bytes(_table(ordered, _metadata(metadata or {}, digests)))
+    whole_blocks = len(ordered) > 0 and _is_large(ordered[0])
+    header = header_bytes(_table(ordered, _metadata(metadata or {}, digests)), BLOCK if whole_blocks else ALIGNMENT)
     try:
         directio.put(path, [len(header).to_bytes(8, "little") + header, *views])
     except OSError as error:
@@ -66,10 +71,28 @@ def write_pack(path: Path, entries: Sequence[PackEntry], metadata: Mapping[str, 
     return PackInfo(path, size, header_digest(header), digests)
 
 
-def header_bytes(table: Mapping[str, object]) -> bytes:
+def _is_large(entry: PackEntry) -> bool:
+    return memoryview(entry.data).nbytes >= LARGE
+
+
+def _in_blocks(entries: Sequence[PackEntry]) -> Iterator[PackEntry]:
+    """The large ones, each filled up to whole blocks: such are written from where they are, without a copy."""
+    for entry in filter(_is_large, entries):
+        yield entry
+        if missing := -memoryview(entry.data).nbytes % BLOCK:
+            yield PackEntry(f"{PADDING}{entry.name}", "U8", (missing,), bytes(missing))
+
+
+def _by_item_size(entries: Sequence[PackEntry]) -> list[PackEntry]:
+    """The others, such that each tensor is aligned to its own items."""
+    small = [entry for entry in entries if not _is_large(entry)]
+    return sorted(small, key=lambda entry: -_item_size(entry))
+
+
+def header_bytes(table: Mapping[str, object], alignment: int = ALIGNMENT) -> bytes:
     """The JSON of the table with its own digest, padded with spaces so that the data begins aligned."""
     text = json.dumps(table, separators=(",", ":")).encode()
-    text += b" " * (-(8 + len(text)) % ALIGNMENT)
+    text += b" " * (-(8 + len(text)) % alignment)
     return text.replace(_stamp(NO_DIGEST), _stamp(xxh3_128_hexdigest(text)), 1)
 
 
