@@ -25,3 +25,10 @@ def test_a_loop_too_short_to_be_noted_is_not_the_main_one() -> None:
 def test_the_loop_that_a_run_was_killed_in_is_the_main_one() -> None:
     found = history(complete=False, last=EPOCHS.loop).main()
     assert found is not None and found.execution == EPOCHS
+
+
+def test_a_loop_too_short_to_be_noted_has_ended_all_the_same() -> None:
+    run = history(complete=True, last=SHOW.loop)
+    assert not run.under_way(run.loops[SHOW])
+    killed = history(complete=False, last=EPOCHS.loop)
+    assert killed.under_way(killed.loops[EPOCHS]) and not killed.under_way(killed.loops[SHOW])

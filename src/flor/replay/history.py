@@ -123,9 +123,9 @@ class History:
     def _longest(self, parent: Any) -> LoopRun | None:
         at_parent = (loop for loop in self.loops.values() if loop.execution.parent == parent)
         found = [loop for loop in at_parent if not is_block(loop.execution.loop)]
-        return max(found, key=lambda loop: (self._under_way(loop), loop.seconds or 0.0, loop.iterations), default=None)
+        return max(found, key=lambda loop: (self.under_way(loop), loop.seconds or 0.0, loop.iterations), default=None)
 
-    def _under_way(self, loop: LoopRun) -> bool:
+    def under_way(self, loop: LoopRun) -> bool:
         """True if the run was killed in this loop; other loops of unknown length were too short to be noted."""
         if self.complete or loop.seconds is not None:
             return False

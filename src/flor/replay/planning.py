@@ -126,10 +126,10 @@ def make_plan(
         )
     if reach.carries:
         reasons.append("a probe carries values from one iteration to the next: one worker, from the beginning")
-        segments = [Segment(0, stop if epochs or main.seconds is None else None, None)]
+        segments = [Segment(0, stop if epochs or history.under_way(main) else None, None)]
     else:
         segments = _segments(
-            main, history, start, stop, workers, open_end=stop >= main.iterations and main.seconds is not None
+            main, history, start, stop, workers, open_end=stop >= main.iterations and not history.under_way(main)
         )
     estimate = STARTUP + max((main.cost(s.resume or 0, s.stop or stop) for s in segments), default=0.0)
     return Plan(
