@@ -4,7 +4,7 @@ BIN := .venv/bin
 # torch is pinned for development and tests; flor itself asks for none.
 TORCH := torch==2.13.0
 
-.PHONY: demo test lint check coverage env long
+.PHONY: demo test lint check coverage env long benchmarks
 
 env: .venv/ready
 
@@ -31,5 +31,8 @@ coverage: env
 
 long: env  ## tests that take minutes: every command of the docs, every example, gc killed at every call
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m long
+
+benchmarks: env  ## the paper's evaluation, into docs/; QUICK=1: small, into a scratch folder; WITH='--flordb PYTHON' adds
+	$(BIN)/python benchmarks/run.py $(if $(QUICK),--quick) $(WITH)
 
 test: lint check  ## everything that CI checks

@@ -277,17 +277,19 @@ def main() -> None:
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--through", nargs="*", default=[])
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where --write puts them")
     parser.add_argument("--again", action="store_true", help="write the table again from the .json, measure nothing")
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
         print(json.dumps(measure(options.rounds, options.epochs)))
         return
-    numbers = RESULTS / "background_logging.json"
+    results: Path = options.results
+    numbers = results / "background_logging.json"
     if options.again:
         kept = json.loads(numbers.read_text())
         summaries = [summarise(measured) for measured in kept["measured"]]
-        (RESULTS / "background_logging.md").write_text(table(summaries, kept["pieces"], kept["machine"]))
+        (results / "background_logging.md").write_text(table(summaries, kept["pieces"], kept["machine"]))
         return
     found = []
     for threads in options.threads:
@@ -310,8 +312,8 @@ def main() -> None:
     page = table(summaries, faster, facts)
     print(page)
     if options.write:
-        RESULTS.mkdir(exist_ok=True)
-        (RESULTS / "background_logging.md").write_text(page)
+        results.mkdir(exist_ok=True)
+        (results / "background_logging.md").write_text(page)
         kept = {"machine": facts, "summaries": summaries, "pieces": faster, "measured": found}
         numbers.write_text(json.dumps(kept, indent=1) + "\n")
 

@@ -1,6 +1,7 @@
 """What recording costs training: the paper's eight workloads in miniature, with and without flor.
 
     OMP_NUM_THREADS=1 python benchmarks/record_overhead.py --json FILE [--only rte ...] [--rounds 3] [--markdown FILE]
+    [--epochs 2] [--once "flor 1 %" ...]
 
 Every way runs every workload (benchmarks/workloads, plain scripts) in turn; a result file that exists is added to.
 What is compared is the time that the script itself takes around its training loop. The start-up of a process (python,
@@ -44,11 +45,12 @@ class Case:
 
     workload: str
     way: str
+    arguments: tuple[str, ...] = ()
 
     def run(self) -> Result:
         """Seconds of training and of the whole process, and for flor what it kept."""
         options = WAYS[self.way]
-        script = [str(WORKLOADS / f"{self.workload}.py"), *(["--save"] if self.way == BY_HAND else [])]
+        script = [str(WORKLOADS / f"{self.workload}.py"), *self.arguments, *(["--save"] if self.way == BY_HAND else [])]
         flor = ["-m", "flor", "record", "--store", "store", "--name", "run", *options] if options else []
         with tempfile.TemporaryDirectory(dir=".") as folder:
             os.sync()
@@ -137,13 +139,16 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=Path, required=True)
     parser.add_argument("--markdown", type=Path)
+    parser.add_argument("--once", nargs="+", default=[], choices=WAYS, help="ways of which one round is enough")
+    parser.add_argument("--epochs", type=int, help="other than each workload has of its own, for a quick look")
     args = parser.parse_args()
     kept = json.loads(args.json.read_text()) if args.json.exists() else {"machine": facts(), "results": {}}
     results = kept["results"]
-    for _ in range(args.rounds):
+    arguments = ("--epochs", str(args.epochs)) if args.epochs else ()
+    for turn in range(args.rounds):
         for workload in args.only:
-            for way in WAYS:
-                results.setdefault(workload, {}).setdefault(way, []).append(Case(workload, way).run())
+            for way in (way for way in WAYS if turn == 0 or way not in args.once):
+                results.setdefault(workload, {}).setdefault(way, []).append(Case(workload, way, arguments).run())
             args.json.write_text(json.dumps(kept, indent=1))
     if all(results[name].get(BY_HAND) for name in results):
         text = markdown(results)

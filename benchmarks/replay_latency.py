@@ -1,6 +1,7 @@
 """How near a replay comes to the least time that it could take.
 
-    python benchmarks/replay_latency.py [--rounds 3] [--only outer|inner|scale] [--markdown FILE] [--json FILE]
+    python benchmarks/replay_latency.py [--rounds 3] [--only outer|inner|scale] [--shorter 1] [--markdown FILE]
+        [--json FILE]
 
 outer   A probe after the inner loop of a run of 100 epochs, one worker: the replay's time over the sum of what it
         can't do without: start-up (the same replay of a run of one epoch), the restores, the outer loop's own work.
@@ -124,14 +125,15 @@ def probed(stdout: str) -> list[str]:
     return [line for line in stdout.splitlines() if line.startswith("PROBE")]
 
 
-def outer(home: Path, rounds: int) -> dict[str, float]:
+def outer(home: Path, rounds: int, shorter: int = 1) -> dict[str, float]:
     """An outer probe on a run of 100 epochs."""
     long, short = Folder(home / "long", TRAIN), Folder(home / "short", TRAIN)
-    own = float(re.findall(r"own work: ([\d.]+)", long.record("100", "300"))[0])
+    epochs = str(100 // shorter)
+    own = float(re.findall(r"own work: ([\d.]+)", long.record(epochs, "300"))[0])
     short.record("1", "300")
     for folder in (long, short):
         folder.write(NORM, "outer")
-    full, oracle = long.plain("100", "300")
+    full, oracle = long.plain(epochs, "300")
     times, starts, restores = [], [], []
     for _ in range(rounds):
         before = long.restored()
@@ -152,14 +154,15 @@ def outer(home: Path, rounds: int) -> dict[str, float]:
     }
 
 
-def inner(home: Path, rounds: int) -> dict[str, float]:
+def inner(home: Path, rounds: int, shorter: int = 1) -> dict[str, float]:
     """An inner probe on two workers."""
     folder = Folder(home / "inner", TRAIN)
-    folder.record("60", "1500")
+    epochs = str(60 // shorter)
+    folder.record(epochs, "1500")
     folder.write(GRAD, "inner")
     fulls, times = [], []
     for _ in range(rounds):
-        full, oracle = folder.plain("60", "1500")
+        full, oracle = folder.plain(epochs, "1500")
         seconds, stdout = folder.replay("-j", "2")
         assert probed(stdout) == probed(oracle), "the replay is not what the full run prints"
         fulls.append(full)
@@ -190,6 +193,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", choices=["outer", "inner", "scale"], action="append")
     parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--shorter", type=int, default=1, help="so many times fewer epochs, for a quick look")
     parser.add_argument("--markdown", type=Path)
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
@@ -197,9 +201,9 @@ def main() -> None:
     results: dict[str, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as folder:
         if "outer" in chosen:
-            results["outer"] = outer(Path(folder), args.rounds)
+            results["outer"] = outer(Path(folder), args.rounds, args.shorter)
         if "inner" in chosen:
-            results["inner"] = inner(Path(folder), args.rounds)
+            results["inner"] = inner(Path(folder), args.rounds, args.shorter)
         if "scale" in chosen:
             results["scale"] = scale(Path(folder), 1, args.seconds)
     lines = ["| measurement | what | value |", "|---|---|---|"]
