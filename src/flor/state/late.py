@@ -105,9 +105,7 @@ class Barrier:
 
     def usable(self) -> bool:
         """True if copies may be made late: nothing spoke against it so far."""
-        distributed = sys.modules.get("torch.distributed")
-        alone = distributed is None or not (distributed.is_available() and distributed.is_initialized())
-        return self.trusted and alone and not compilations() and self._install()
+        return self.trusted and is_alone() and not compilations() and self._install()
 
     def watch(self, late: LateCopy) -> None:
         """From now on steps wait for these copies."""
@@ -135,6 +133,14 @@ class Barrier:
             return  # a compiler that traces the step sees an empty hook; from then on nothing is copied late
         if self.pending is not None:
             self.settle()
+
+
+def is_alone() -> bool:
+    """True if no other process trains with this one: sharded parameters move behind everybody's back."""
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
+        return True
+    return bool(distributed.get_world_size() == 1)
 
 
 def compilations() -> int:
