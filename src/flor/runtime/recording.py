@@ -24,7 +24,7 @@ from flor.state import Answer, Memory, Snapshot
 NOTED = 5e-3  # seconds: shorter loop executions are only summed up
 FIRST_GUESS = 5e-3  # seconds that the first look at the state is expected to cost
 WORTH = 1.0  # a loop execution is memoized only if it took this many times what saving and restoring it costs
-HALF = 0.5  # part of the tolerance that resume points may take beside memoized ends, which answer outer probes
+BESIDE = 0.2  # part of the tolerance up to which resume points are dense beside ends, which answer outer probes
 NESTED_SHARE = 32  # within a nested loop at most one resume point each 1/32 of the time so far
 DENSE_POINTS = 64  # resume points of an outermost loop: each of the first 64, then one each 1/64 of the time so far
 SPARSE_POINTS = 16  # ... and one each 1/16 in any case: without them no worker can jump
@@ -102,7 +102,7 @@ class Recorder:
         """Take one at each outer iteration while these are few, then ever more rarely; in nested loops rarely."""
         elapsed = now - self.begun
         if frame is not self.session.stack[0]:
-            affordable = self.budget.allows(self.budget.next_price, now, HALF)
+            affordable = self.budget.allows(self.budget.next_price, now, BESIDE)
             if not affordable or now - self.last_nested < max(1.0, elapsed / NESTED_SHARE):
                 return
             self.last_nested = now
@@ -115,7 +115,7 @@ class Recorder:
     def _point_is_due(self, index: int, now: float, elapsed: float) -> bool:
         """Every outer iteration as long as that is cheap; where ends are kept too, these come first."""
         since = now - self.last_outer
-        if self.ends and not self.budget.allows(self.budget.next_price, now, HALF):
+        if self.ends and not self.budget.allows(self.budget.next_price, now, BESIDE):
             return since >= elapsed / SPARSE_POINTS
         written = self.writer.ledger.bytes_written if self.writer else 0
         dense = SMALL_POINTS if written < SMALL_RUN else DENSE_POINTS
