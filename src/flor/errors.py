@@ -10,7 +10,8 @@ FlorError
 │   ├── BlockLeftOpen         a block that replay had skipped was left without its `end`
 │   ├── BadArgument           a parameter of the run that can't be read
 │   ├── LoggerClosed          a call of a background logger after its `close`
-│   └── ResultNeeded          the result of a call that is done later is used
+│   ├── ResultNeeded          the result of a call that is done later is used
+│   └── MissingFramework      the framework of a callback is not installed
 ├── StoreError                the store cannot be used
 │   ├── StoreUnwritable       read-only, full, or not a folder
 │   ├── NewerFormat           written by a later version of flor
@@ -21,6 +22,7 @@ FlorError
 │       └── ObjectsDiffer     other objects are declared on replay than on record
 └── ReplayError               replay was refused or failed
     ├── EditRefused           the sources differ by more than log statements
+    │   └── LibraryChanged    the training loop of a library is not the recorded one
     ├── NothingToReplay       the run has nothing that could be replayed
     ├── WorkerFailed          a worker process died and its retries are used up
     ├── ProbeFailed           the added statement itself raised
@@ -105,6 +107,12 @@ class ResultNeeded(UsageError):
     slug = "result-needed"
 
 
+class MissingFramework(UsageError):
+    """The framework that a callback is for is not installed."""
+
+    slug = "missing-framework"
+
+
 class StoreError(FlorError):
     """The store cannot be used."""
 
@@ -163,6 +171,12 @@ class EditRefused(ReplayError):
     """The sources differ by more than log statements."""
 
     slug = "edit-refused"
+
+
+class LibraryChanged(EditRefused):
+    """The training loop of a library is not the recorded one."""
+
+    slug = "library-changed"
 
 
 class NothingToReplay(ReplayError):

@@ -17,7 +17,7 @@ from flor.launch import facts, script
 from flor.launch.compiling import Compiler
 from flor.launch.filewatch import FileWatch
 from flor.launch.liveness import DeadNames
-from flor.launch.project import Project
+from flor.launch.project import Project, watched_libraries
 from flor.launch.randomness import numpy_facts, random_state
 from flor.launch.reads import ReadFiles
 from flor.launch.seeing import AllSeen
@@ -58,6 +58,7 @@ class Request:
     tags: tuple[str, ...] = ()
     include: Sequence[str] = ()
     exclude: Sequence[str] = ()
+    libraries: Sequence[str] | None = None  # None: all that are known and not left out
     background_logging: bool = False
     hash_seed: str | None = None
 
@@ -115,7 +116,11 @@ class Recording:
         self.begun = time.time()
         self.clock = time.perf_counter()
         self.sources: dict[str, bytes] = {}
-        project = Project.around(self.target.folder, include=self.request.include, exclude=self.request.exclude)
+        request = self.request
+        self.libraries = watched_libraries(request.exclude) if request.libraries is None else list(request.libraries)
+        project = Project.around(
+            self.target.folder, include=request.include, exclude=request.exclude, libraries=self.libraries
+        )
         self.journal: JournalWriter = self.run.fragment(self.rank, self.pid, on_failure=self._disk_failed)
         self.compiler = Compiler(project, self._keep_source, self._trouble)
         self.stage = Stage(project, self.compiler, self._trouble)
@@ -159,7 +164,8 @@ class Recording:
         values = facts.facts_now(list(self.target.argv), self._script_name(), self.request.module)
         values.update(run=self.run.name, started=self.begun, tags=list(self.request.tags))
         values.update(hash_seed=self.request.hash_seed, tolerance=self.request.tolerance, random=random_state())
-        values.update(include=list(self.request.include), exclude=list(self.request.exclude), **more)
+        values.update(include=list(self.request.include), exclude=list(self.request.exclude))
+        values.update(libraries=self.libraries, **more)
         self.journal.append(Facts(values))
         atexit.register(self.finish)
         os.register_at_fork(after_in_child=_in_child)

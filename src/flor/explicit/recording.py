@@ -32,6 +32,7 @@ def begin_recording() -> None:
         name=os.environ.get("FLOR_NAME") or None,
         tolerance=float(os.environ.get("FLOR_OVERHEAD") or TOLERANCE),
         materialize=os.environ.get("FLOR_MATERIALIZE") or "thread",
+        libraries=(),
     )
     layout = Layout(store.absolute())
     layout.prepare()

@@ -8,6 +8,7 @@ from types import CodeType
 
 from flor.launch.project import Project
 from flor.source.instrument import instrument
+from flor.source.libraries import excerpt, watched
 
 Keep = Callable[[str, str, bytes], None]
 """Told of each file that is executed: name in the store, module name, bytes."""
@@ -33,8 +34,15 @@ class Compiler:
         self.doubtful = doubtful or {}  # lines of probes to be watched, file by file
         self.rename = rename  # what a loop is called, where that differs from its place in the source
 
+    def compiles(self, path: str) -> bool:
+        """True if a file is the project's, or a library's with a training loop in it."""
+        return self.project.owns(path) or self.project.library(path) is not None
+
     def compile(self, text: bytes, path: str, module: str) -> CodeType:
         """The instrumented code of a file; SyntaxError is Python's own."""
+        library = self.project.library(path)
+        if library is not None:
+            return self._of_library(text, path, library, module)
         name = self.project.name(path)
         source = self.texts.get(name, text)
         code = self._instrumented(source, path, name)
@@ -61,3 +69,16 @@ class Compiler:
         except Exception as error:  # `break` outside of a loop and the like: found late, said by Python itself
             self.on_trouble(f"{name} is not instrumented: {type(error).__name__}: {error}")
             return None
+
+    def _of_library(self, text: bytes, path: str, name: str, module: str) -> CodeType:
+        """The code of a library's file, with our calls in the functions that have its training loops only."""
+        try:
+            tree = compile(text, path, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+            assert isinstance(tree, ast.Module)
+            part = watched(tree, name)
+            self.keep(name, module, excerpt(text.decode(), part).encode())
+            instrument(part, name, self.rename)
+            return compile(tree, path, "exec", dont_inherit=True)
+        except Exception as error:  # a failure of ours never stops training
+            self.on_trouble(f"{name} is not instrumented: {type(error).__name__}: {error}")
+            return compile(text, path, "exec", dont_inherit=True)

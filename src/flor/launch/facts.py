@@ -12,6 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from flor.launch.clocks import readings
+
 # Variables that change what a run computes; their values are numbers and flags, no secrets.
 KEPT_VARIABLES = (
     "PYTHONHASHSEED", "PYTHONOPTIMIZE", "PYTHONPATH", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS",
@@ -35,6 +37,7 @@ def facts_now(argv: list[str], script: str, module: str | None) -> dict[str, Any
         "variables": {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ},
         "git": git_facts(Path.cwd()),
         "pid": os.getpid(),
+        "clocks": readings(),
         "rank": rank(os.environ),
     }
 

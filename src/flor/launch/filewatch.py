@@ -155,8 +155,11 @@ class FileWatch:
         if isinstance(path, int) or path in ("", ":memory:"):
             return
         whole = self._whole(os.fsdecode(path), dir_fd, follow)
-        if change in (Change.OVERWRITE, Change.UPDATE) and not os.path.lexists(whole):
+        there = os.path.lexists(whole)
+        if change in (Change.OVERWRITE, Change.UPDATE) and not there:
             change = Change.CREATE
+        if change in (Change.MKDIR, Change.CREATE) and there:
+            return  # heard before the call: it will fail, and `exist_ok=True` is the usual reason
         if self._is_new(whole, change):
             self.on_write(whole, change)
 

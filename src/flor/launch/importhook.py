@@ -56,7 +56,7 @@ class ProjectFinder(MetaPathFinder):
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is None or not spec.origin or type(spec.loader) is not SourceFileLoader:
             return spec
-        if not self.compiler.project.owns(spec.origin):
+        if not self.compiler.compiles(spec.origin):
             return spec  # found once is enough: Python's own finder need not look again
         loader = ProjectLoader(fullname, spec.origin)
         loader.compiler = self.compiler

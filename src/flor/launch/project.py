@@ -12,6 +12,8 @@ from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 
+from flor.source.libraries import LIBRARIES
+
 PACKAGE = str(Path(__file__).resolve().parent.parent) + os.sep
 FOREIGN = ("site-packages", "dist-packages", "node_modules", "__pypackages__")
 
@@ -32,22 +34,40 @@ class Project:
     folders: tuple[str, ...]
     include: Sequence[str] = ()
     exclude: Sequence[str] = ()
+    libraries: Sequence[str] = ()  # files of libraries whose training loops are watched
     _known: dict[str, bool] = field(default_factory=dict, compare=False, repr=False)
+    _found: dict[str, str | None] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
-    def around(cls, script_folder: str, *, include: Sequence[str] = (), exclude: Sequence[str] = ()) -> Project:
+    def around(
+        cls,
+        script_folder: str,
+        *,
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        libraries: Sequence[str] = (),
+    ) -> Project:
         """The project of a script in this folder, run from the current one."""
         cwd = os.path.realpath(os.getcwd())
-        return cls(cwd, tuple({cwd, os.path.realpath(script_folder)}), tuple(include), tuple(exclude))
+        folders = tuple({cwd, os.path.realpath(script_folder)})
+        return cls(cwd, folders, tuple(include), tuple(exclude), tuple(libraries))
 
     def owns(self, path: str) -> bool:
         """True if this file is instrumented."""
         known = self._known.get(path)
         if known is None:
             # Most questions are about installed packages: answered by their path alone, without asking the disk.
-            foreign = path.startswith(("<", *foreign_prefixes())) or any(part in path for part in FOREIGN)
-            known = self._known[path] = not foreign and self._owns(os.path.realpath(path))
+            foreign = path.startswith(foreign_prefixes()) or any(part in path for part in FOREIGN)
+            asked = not path.startswith("<") and (bool(self.include) or not foreign)
+            known = self._known[path] = asked and self._owns(os.path.realpath(path))
         return known
+
+    def library(self, path: str) -> str | None:
+        """What a library's file is called whose training loops are watched; None for any other file."""
+        if path not in self._found:
+            name = next((name for name in self.libraries if path.endswith(os.sep + name)), None)
+            self._found[path] = None if name is None or self.owns(path) else name
+        return self._found[path]
 
     def name(self, path: str) -> str:
         """What the file is called in the store: relative to the folder in which the run was started."""
@@ -63,6 +83,15 @@ class Project:
             return False
         inside = [folder for folder in self.folders if path.startswith(folder.rstrip(os.sep) + os.sep)]
         return any(not _in_environment(path, folder) for folder in inside)
+
+
+def watched_libraries(exclude: Sequence[str]) -> list[str]:
+    """The files of libraries that are watched: not those left out, nor those that the current folder has itself."""
+    return [
+        name
+        for name in LIBRARIES
+        if not any(fnmatch(name, glob) or fnmatch(f"/{name}", glob) for glob in exclude) and not os.path.exists(name)
+    ]
 
 
 def _in_environment(path: str, folder: str) -> bool:

@@ -34,9 +34,19 @@ class Rewinder:
 
     def restore(self, files: Mapping[str, FileFact]) -> None:
         """Let each file hold what it held then."""
-        for path, fact in files.items():
-            if not self._holds(path, fact):
-                self._put(path, fact)
+        changed = {path: fact for path, fact in files.items() if not self._holds(path, fact)}
+        for path, fact in changed.items():
+            self._put(path, fact)
+        self._set_times({path: fact[1] for path, fact in changed.items() if fact[0] >= 0 and path not in self.lost})
+
+    def _set_times(self, times: Mapping[str, int]) -> None:
+        """Let files seem as old as they were, and folders as their youngest file: scripts sort checkpoints by that."""
+        folders: dict[str, int] = {}
+        for path, time in times.items():
+            os.utime(path, ns=(time, time))
+            folders[os.path.dirname(path)] = max(time, folders.get(os.path.dirname(path), 0))
+        for folder, time in folders.items():
+            os.utime(folder, ns=(time, time))
 
     def _holds(self, path: str, fact: FileFact) -> bool:
         """True if the script already sees this content."""

@@ -17,6 +17,7 @@ from flor.runtime.scopes import ScopeReader
 from flor.runtime.session import Session
 from flor.runtime.statements import Statements
 from flor.runtime.streams import StreamWatch
+from flor.source.libraries import functions_of
 from flor.state import watch_loaders
 from flor.state.values import encode_value
 
@@ -66,8 +67,11 @@ class Stage:
         return self.project.name(file) if self.project.owns(file) else None
 
     def owns_code(self, code: CodeType) -> bool:
-        """True if the code is from a file of the project."""
-        return self.project.owns(code.co_filename)
+        """True if the code is from a file of the project, or a function of a library that has a training loop."""
+        if self.project.owns(code.co_filename):
+            return True
+        library = self.project.library(code.co_filename)
+        return library is not None and code.co_qualname in functions_of(library)
 
     def owns_module(self, name: str) -> bool:
         """True if the module is a file of the project."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from flor.model.positions import MODULE
+from flor.source.rates import is_rate
 from flor.source.volatile import volatile_paths
 
 ROOT = re.compile(r"^(?:module:[^:]*|frame\d+:([^:]*)):")
@@ -25,7 +26,15 @@ class Volatile:
         words = WORD.findall(ROOT.sub("", path))
         if words and (_scope(path), words[0]) in self.new_names:
             return True
+        if words and is_rate(words[-1]):
+            return True
         return any(_in_order(tainted, words) for tainted in self.paths)
+
+    def is_added(self, name: str, owns_module: Callable[[str], bool]) -> bool:
+        """True if `module:Class` is a class that only the present source has: its objects are a probe's."""
+        module, _, qualified = name.partition(":")
+        scope, _, last = qualified.replace(".<locals>", "").rpartition(".")
+        return (scope or MODULE, last) in self.new_names and owns_module(module)
 
 
 def _scope(path: str) -> str:

@@ -74,7 +74,8 @@ class Crew:
             path = self.folder / f"{own_order.name}-{attempt}.json"
             for old in self.folder.glob(f"{own_order.name}.*"):
                 old.unlink()
-            shutil.rmtree(self.folder / f"{WORK}{own_order.name}", ignore_errors=True)
+            for left in (f"{WORK}{own_order.name}", f"files-{own_order.name}"):  # by an earlier try
+                shutil.rmtree(self.folder / left, ignore_errors=True)
             write_order(own_order, path)
             own = {"RANK": str(rank), "ROLE_RANK": str(rank)} if meeting else {}
             jobs.append(Job(path, {**quiet_environment(run), **meeting, **own}))

@@ -11,9 +11,11 @@ from flor.model.edits import LineMap
 from flor.model.plan import Segment
 from flor.model.positions import Execution, Position
 from flor.model.records import Channel, LogRecord, Note, Record, Tag
+from flor.source.rates import is_bar, is_rate, without_rates
 
 Origin = Literal["recorded", "hindsight"]
 STREAMS = (Channel.STDOUT, Channel.STDERR)
+TEXTS = (Tag.STR, Tag.REPR, Tag.JSON)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ class Merger:
     def _compare(self, recorded: LogRecord, event: LogRecord) -> None:
         if recorded.data == event.data and recorded.tag == event.tag:
             self.findings.identical += 1
-        elif self.is_volatile(recorded.statement.file, recorded.statement.line) or self._unsteady(recorded):
+        elif self._unsteady(recorded) or _differ_in_rates(recorded, event):
             self.findings.volatile += 1
         else:
             self._diverge(event.position, str(event.statement), _text(recorded), _text(event))
@@ -135,12 +137,12 @@ class Merger:
 
     def _unsteady(self, record: LogRecord) -> bool:
         """True if whether, when and how often this is logged depends on the clock."""
-        if record.channel is Channel.STDERR or (record.channel is Channel.STDOUT and b"\r" in record.data):
+        if record.channel is Channel.STDERR or _is_bar(record):
             return True
         return self.is_volatile(record.statement.file, record.statement.line)
 
     def _event_unsteady(self, event: LogRecord) -> bool:
-        if event.channel is Channel.STDOUT and b"\r" in event.data:
+        if _is_bar(event):
             return True
         line = self.lines.recorded(event.statement.file, event.statement.line)
         return line is not None and self.is_volatile(event.statement.file, line)
@@ -156,6 +158,19 @@ class Merger:
 
     def _diverge(self, position: Position, statement: str, recorded: str, replayed: str) -> None:
         self.findings.divergences.append(Divergence(position, statement, recorded, replayed))
+
+
+def _is_bar(record: LogRecord) -> bool:
+    """True for a piece of a progress bar."""
+    return record.channel is Channel.STDOUT and is_bar(record.data.decode("utf-8", "replace"))
+
+
+def _differ_in_rates(recorded: LogRecord, event: LogRecord) -> bool:
+    """True if the two are equal but for values that are times or rates by their names."""
+    if recorded.tag != event.tag or is_rate(recorded.name):
+        return recorded.tag == event.tag
+    texts = [record.data.decode("utf-8", "replace") for record in (recorded, event)]
+    return recorded.tag in TEXTS and without_rates(texts[0]) == without_rates(texts[1])
 
 
 def _after(recorded: Sequence[LogRecord], at: int, execution: Execution) -> int:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import traceback
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from flor.errors import ProbeFailed, UsageError
 from flor.query.runs import Run
 from flor.source.insertion import apply_probe
+from flor.source.libraries import excerpt, package_of, watched
 
 
 def recorded_sources(run: Run) -> dict[str, str]:
@@ -20,9 +22,12 @@ def recorded_sources(run: Run) -> dict[str, str]:
 def present_sources(run: Run, probes: Sequence[str] = ()) -> dict[str, str | None]:
     """The texts as they are on disk now, None where a file is gone."""
     folder = Path(run.facts["cwd"])
-    texts = {name: _read(folder / name) for name in run.sources}
+    libraries = run.facts.get("libraries", ())
+    texts = {name: _installed(name) if name in libraries else _read(folder / name) for name in run.sources}
     for probe in probes:
         name, line, statement = _parsed(probe, texts)
+        if name in libraries:
+            raise UsageError(f"{name} is a library's.", todo="A probe may be put into the project's own files only.")
         texts[name] = apply_probe(texts[name] or "", line, statement)
     return texts
 
@@ -35,6 +40,15 @@ def check_syntax(texts: Mapping[str, str | None]) -> None:
         except SyntaxError as error:
             told = "".join(traceback.format_exception_only(error))
             raise ProbeFailed(f"{name} does not parse.\n{told}", todo="Mend it and replay again.") from error
+
+
+def _installed(name: str) -> str | None:
+    """What is watched of a library's file, as it is installed now; the library is not imported."""
+    spec = find_spec(package_of(name))
+    folders = (spec.submodule_search_locations or ()) if spec is not None else ()
+    found = (_read(Path(folder).parent / name) for folder in folders)
+    text = next((text for text in found if text is not None), None)
+    return None if text is None else excerpt(text, watched(ast.parse(text), name))
 
 
 def _read(path: Path) -> str | None:

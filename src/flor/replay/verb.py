@@ -16,6 +16,7 @@ from flor.replay.crew import Crew, Streams
 from flor.replay.eventfiles import KEPT, WORK, deliver
 from flor.replay.history import History
 from flor.replay.keeping import answer, keep, new_folder, question
+from flor.replay.libraries import check_libraries
 from flor.replay.merging import Findings, Merged, Merger, Parts
 from flor.replay.planning import Sources, doubtful_lines, loops_with_else, make_plan, probe_lines
 from flor.replay.ranks import in_common, not_in_common, ranks_of
@@ -188,6 +189,8 @@ class Replay:
 
     def _judge_edit(self) -> None:
         """Refuse what is no probe, unless forced."""
+        if not self.wish.force:
+            check_libraries(self.run, self.edit)
         refused = [probe for probe in self.edit.probes if probe.refused]
         if (self.edit.others or refused) and not self.wish.force:
             raise EditRefused(

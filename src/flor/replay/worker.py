@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from flor.errors import RestoreMismatch, StateError
 from flor.launch import script
+from flor.launch.clocks import Clocks
 from flor.launch.compiling import Compiler
 from flor.launch.conditions import begin_as_recorded
 from flor.launch.facts import packages_loaded
@@ -48,6 +49,7 @@ from flor.runtime.replaying import Replayer
 from flor.runtime.restoring import Checkpoints, Restorer
 from flor.runtime.scopes import ScopeReader
 from flor.runtime.session import Session
+from flor.state.allowance import Allowance
 from flor.store.journal import JournalWriter
 from flor.store.layout import Layout
 from flor.store.run import open_run
@@ -69,7 +71,10 @@ class Worker:
         self.target = self._target()
         facts = self.run.facts
         self.project = Project.around(
-            self.target.folder, include=facts.get("include", ()), exclude=facts.get("exclude", ())
+            self.target.folder,
+            include=facts.get("include", ()),
+            exclude=facts.get("exclude", ()),
+            libraries=facts.get("libraries", ()),
         )
         self.compiler = Compiler(
             self.project,
@@ -89,7 +94,9 @@ class Worker:
         scopes = Declared(self.stage.scopes) if self.history.explicit else self.stage.scopes
         capturer = Capturer(scopes, DeadNames(self.run.sources))
         self.rewinder = Rewinder(self.overlay, self.journal.append)
-        restorer = Restorer(scopes, checkpoints, Volatile(order.sources, order.new_names), self.rewinder.restore)
+        volatile, clocks = Volatile(order.sources, order.new_names), Clocks.of(facts, self.run.ended)
+        allowed = Allowance(clocks.read, lambda name: volatile.is_added(name, self.stage.owns_module))
+        restorer = Restorer(scopes, checkpoints, volatile, self.rewinder.restore, allowed)
         self.replayer = (ExplicitReplayer if self.history.explicit else Replayer)(
             order.plan, order.segment, checkpoints, restorer, capturer, self.journal.append, self.stop, self._failed,
             frozenset(order.never_skip),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from flor.errors import EditRefused, NothingToReplay
 from flor.model.edits import Edit
 from flor.query.runs import Run
+from flor.replay.libraries import check_libraries
 from flor.replay.planning import Sources
 from flor.replay.sources import present_sources, recorded_sources
 from flor.source.probes import diff_sources
@@ -30,6 +31,8 @@ def judge_sources(run: Run, *, force: bool) -> tuple[Edit, Sources]:
     recorded, present = recorded_sources(run), present_sources(run)
     edit = diff_sources(recorded, present)
     sources = Sources(recorded, {name: text for name, text in present.items() if text is not None})
+    if not force:
+        check_libraries(run, edit)
     changed = [f"{change.file}: {change.what}\n{change.diff}".rstrip() for change in edit.others]
     if changed and not force:
         raise EditRefused(

@@ -116,6 +116,7 @@ class Resumed:
             tags=tuple(facts["tags"]),
             include=facts.get("include", ()),
             exclude=facts.get("exclude", ()),
+            libraries=facts.get("libraries", ()),
             hash_seed=facts["hash_seed"],
         )
 

@@ -8,6 +8,7 @@ from types import FrameType, TracebackType
 from flor.runtime.sites import clock
 from flor.runtime.statements import Statements
 from flor.state import Snapshot, differences
+from flor.state.allowance import Allowance
 
 Capture = Callable[[FrameType], Snapshot]
 ALWAYS = 16  # executions of a probe that are watched in any case
@@ -84,12 +85,14 @@ class ProbeWatch:
         self.held[place] = capture(caller)
         self.spent += clock() - now
 
-    def after(self, place: str, capture: Capture, caller: FrameType, ignored: Callable[[str], bool]) -> list[str]:
-        """What differs now; a name that the probe itself has bound does not count."""
+    def after(
+        self, place: str, capture: Capture, caller: FrameType, ignored: Callable[[str], bool], allowed: Allowance
+    ) -> list[str]:
+        """What differs now; a name that the probe itself has bound, and an object of its own, do not count."""
         before = self.held.pop(place, None)
         if before is None:
             return []
         now = clock()
-        found = differences(before, capture(caller), limit=100)
+        found = differences(before, capture(caller), limit=100, allowed=allowed)
         self.spent += clock() - now
         return [str(difference) for difference in found if not ignored(difference.path)][:5]

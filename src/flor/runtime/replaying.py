@@ -126,7 +126,8 @@ class Replayer:
 
     def probed(self, place: str, caller: FrameType) -> None:
         """Tell what the probe has changed, if anything."""
-        differences = self.watch.after(place, self.capturer.whole, caller, self.restorer.ignored)
+        restorer = self.restorer
+        differences = self.watch.after(place, self.capturer.whole, caller, restorer.ignored, restorer.allowed)
         if differences:
             self.note(Note("disturbed", {"probe": place, "differences": differences}))
 

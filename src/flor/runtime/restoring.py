@@ -18,6 +18,7 @@ from flor.runtime.capturing import DeadNames
 from flor.runtime.scopes import ITEM, ScopeReader
 from flor.runtime.sites import LoopFrame
 from flor.state import Snapshot, decode, differences, restore
+from flor.state.allowance import NOTHING_DIFFERS, Allowance
 from flor.store.packreader import read_pack
 
 
@@ -77,6 +78,7 @@ class Restorer:
     checkpoints: Checkpoints
     ignored: Callable[[str], bool] = lambda _: False
     restore_files: Callable[[Mapping[str, tuple[int, int, str]]], None] = lambda _: None
+    allowed: Allowance = NOTHING_DIFFERS  # readings of a clock, objects of the probes
 
     def restore(self, key: Key, frame: LoopFrame, caller: FrameType) -> list[str]:
         """In place where the objects are there, by rebinding names where they are not; what is not sure to be exact."""
@@ -87,7 +89,7 @@ class Restorer:
         if missing:
             raise RestoreMismatch(f"The recorded program had {missing[0]} here, this one does not.", where=str(key))
         try:
-            rebinding = restore(snapshot, scopes, project=self.scopes.owns_module)
+            rebinding = restore(snapshot, scopes, project=self.scopes.owns_module, allowed=self.allowed)
         except RestoreMismatch as error:
             raise RestoreMismatch(error.what, where=str(key), todo=error.where) from error
         self.scopes.bind(caller, rebinding.values, self._unbind(rebinding.unbind))
@@ -103,7 +105,7 @@ class Restorer:
     def compare(self, key: Key, now: Snapshot) -> list[str]:
         """What differs between the recorded state and this one; empty if nothing does."""
         now.digest()
-        found = differences(self.checkpoints.load(key), now, limit=1000)
+        found = differences(self.checkpoints.load(key), now, limit=1000, allowed=self.allowed)
         return [str(difference) for difference in found if not self.ignored(difference.path)][:5]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from flor.model.positions import LoopId
+from flor.source.libraries import shown_name
 from flor.source.scopes import DEFINITIONS, Scope, blocks_of, bound_by, find_scopes, own_nodes, statements
 
 LoopNode = ast.For | ast.AsyncFor | ast.While
@@ -48,7 +49,7 @@ def _loops_of(scope: Scope, file: str) -> Iterator[Loop]:
         yield Loop(
             id=LoopId(file, scope.name, ordinal),
             node=node,
-            name=_name(node),
+            name=shown_name(file, scope.name, _name(node)),
             function=scope.name,
             scope=scope,
             parents=tuple(LoopId(file, scope.name, parent) for parent in above),

@@ -32,6 +32,7 @@ def carried_names(
     found: dict[str, frozenset[str]] = {}
     for function in {gap.function for gap in diff.gaps}:
         if function not in scopes or isinstance(scopes[function], ast.ClassDef):
+            found[function] = always  # a method that is added may keep something on its object
             continue
         escaped = frozenset(names[function].inner | names[function].outer)
         body = scopes[function].body
@@ -64,7 +65,15 @@ def _changed_later(statement: ast.stmt, imports: Mapping[str, str]) -> set[str]:
             own = parameters(node.args) | {name for part in node.body for name in bound_names(part)}
             inside = {name for part in node.body for name in changed_names(part, imports)}
             found |= {name for name in inside - own if "." not in name}
+            if node.name != "__init__":
+                found |= _kept_on_objects(inside, parameters(node.args))
     return found
+
+
+def _kept_on_objects(changed: set[str], given: set[str]) -> set[str]:
+    """What a function that is called again and again leaves on the objects that it is given: `self.seen`."""
+    attributes = {name for name in changed if name.partition(".")[0] in given and "." in name}
+    return attributes | ({"self.*"} if "self" in changed & given else set())
 
 
 def added_outside(loop: ast.stmt, body: Iterable[ast.stmt], added: Mapping[int, ast.stmt]) -> Iterable[ast.stmt]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from flor.state.allowance import NOTHING_DIFFERS, Allowance
 from flor.state.equal import Pairing
 from flor.state.paths import all_roots, pretty
 from flor.state.snapshot import Ref, Slot, Snapshot
@@ -22,15 +23,17 @@ class Difference:
         return f"{self.path}: {self.what}"
 
 
-def differences(recorded: Snapshot, now: Snapshot, limit: int = 5) -> list[Difference]:
+def differences(
+    recorded: Snapshot, now: Snapshot, limit: int = 5, allowed: Allowance = NOTHING_DIFFERS
+) -> list[Difference]:
     """The first few places that differ; the same in every process."""
     recorded.digest()
     now.digest()
-    return [Difference(pretty(path), what) for path, what in islice(_all(recorded, now), limit)]
+    return [Difference(pretty(path), what) for path, what in islice(_all(recorded, now, allowed), limit)]
 
 
-def _all(recorded: Snapshot, now: Snapshot) -> Iterator[tuple[str, str]]:
-    pairing = Pairing(recorded, now)
+def _all(recorded: Snapshot, now: Snapshot, allowed: Allowance) -> Iterator[tuple[str, str]]:
+    pairing = Pairing(recorded, now, allowed)
     before, after = all_roots(recorded), all_roots(now)
     for scope in dict.fromkeys([*before, *after]):
         mine, yours = before.get(scope, {}), after.get(scope, {})

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
+from flor.state.allowance import NOTHING_DIFFERS, Allowance
 from flor.state.snapshot import Node, Ref, Slot, Snapshot
 
 NOT_COMPARED = frozenset({"inert", "refused", "module", "memmap", "weakref", "surroundings"})
@@ -14,8 +15,8 @@ NOT_COMPARED = frozenset({"inert", "refused", "module", "memmap", "weakref", "su
 class Pairing:
     """Two graphs walked side by side; a node of one may stand for one node of the other only."""
 
-    def __init__(self, one: Snapshot, other: Snapshot) -> None:
-        self.one, self.other = one, other
+    def __init__(self, one: Snapshot, other: Snapshot, allowed: Allowance = NOTHING_DIFFERS) -> None:
+        self.one, self.other, self.allowed = one, other, allowed
         self._there: dict[int, int] = {}
         self._back: dict[int, int] = {}
         self._seen: set[tuple[int, int]] = set()
@@ -31,7 +32,7 @@ class Pairing:
     def _slots(self, one: Slot, other: Slot, path: str) -> Iterator[tuple[str, str]]:
         if type(one) is Ref and type(other) is Ref:
             yield from self._refs(int(one), int(other), path)
-        elif type(one) is Ref or type(other) is Ref or not same_atom(one, other):
+        elif type(one) is Ref or type(other) is Ref or not (same_atom(one, other) or self.allowed.values(one, other)):
             yield path, f"{self._show(one, self.one)} was recorded, now {self._show(other, self.other)}"
 
     def _refs(self, a: int, b: int, path: str) -> Iterator[tuple[str, str]]:
@@ -48,6 +49,8 @@ class Pairing:
             return
         if one.kind == other.kind == "settings":
             one, other = _of_both(one, other)
+        if (len(one.items), len(one.attrs)) != (len(other.items), len(other.attrs)):
+            other = self.allowed.without_added(other, self.other)
         told = self._facts(one, other)
         if told:
             yield path, told
@@ -103,6 +106,8 @@ def _of_both(one: Node, other: Node) -> tuple[Node, Node]:
 
 
 def _compared(node: Node) -> Any:
+    if node.kind == "function":
+        return {name: fact for name, fact in node.meta.items() if name != "code"}  # older checkpoints lack it
     return None if node.kind in ("set", "frozenset") else node.meta
 
 

@@ -25,6 +25,9 @@ class Walk(Protocol):
     def slot(self, obj: Any) -> Slot:
         """The slot that refers to a child."""
 
+    def shares(self, namespace: dict[str, Any]) -> Ref | None:
+        """An object before the one that is being saved that has this very `__dict__`."""
+
     def region(self, region: Any, span: tuple[int, int], dtype: str, shape: list[int], version: Any) -> Ref:
         """The slot of the memory that a tensor or an array looks into."""
 
@@ -53,6 +56,14 @@ class Load(Protocol):
 
     def doubt(self, node: Node, what: str) -> None:
         """Say that something may not be exactly as it was."""
+
+    def is_added(self, name: str) -> bool:
+        """True for a class or method, as `module:qualname`, that the recorded program did not have."""
+        ...
+
+    def with_added(self, saved: list[Any], live: list[Any]) -> list[Any]:
+        """A list's saved elements, and the live ones that the recorded program cannot have had."""
+        ...
 
     def node(self, slot: Slot) -> Node:
         """The saved node of a reference."""

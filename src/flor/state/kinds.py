@@ -131,7 +131,10 @@ _NATIVE: dict[type, str] = {
 }
 """What a class is at bottom: the nearest ancestor of C code."""
 
-_BY_PIECES = ("PIL.", "datetime.", "fractions.", "decimal.", "pathlib.", "uuid.", "zoneinfo.", "ipaddress.")
+_BY_PIECES = (
+    *("PIL.", "datetime.", "fractions.", "decimal.", "pathlib.", "uuid.", "zoneinfo.", "ipaddress."),
+    "inspect.",
+)
 """Python-made classes that are better taken apart by their own rules than walked."""
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from flor.errors import FlorError, RestoreMismatch
+from flor.state.allowance import Allowance
 from flor.state.handler import MISSING, Handler
 from flor.state.handlers.loader_iterators import LATE
 from flor.state.kinds import HANDLERS
+from flor.state.names import name_of
 from flor.state.paths import Paths
 from flor.state.snapshot import Node, Ref, Slot, Snapshot
 
@@ -15,8 +17,8 @@ from flor.state.snapshot import Node, Ref, Slot, Snapshot
 class Loading:
     """One restore under way: saved nodes and the objects that stand for them."""
 
-    def __init__(self, snapshot: Snapshot, live: dict[int, Any], wanted: set[int]) -> None:
-        self._snapshot, self._live = snapshot, live
+    def __init__(self, snapshot: Snapshot, live: dict[int, Any], wanted: set[int], allowed: Allowance) -> None:
+        self._snapshot, self._live, self._allowed = snapshot, live, allowed
         self._wanted = sorted(wanted)
         self._made: dict[int, Any] = {}
         self._paths: Paths | None = None
@@ -53,6 +55,19 @@ class Loading:
     def doubt(self, node: Node, what: str) -> None:
         """Note that something may not be exactly as it was."""
         self.doubts.append(f"{self.where(node)}: {what}")
+
+    def with_added(self, saved: list[Any], live: list[Any]) -> list[Any]:
+        """A list's saved elements, and where they stood the live ones that the recorded program cannot have had."""
+        added = {kind for kind in set(map(type, live)) if self._allowed.added(name_of(kind))}
+        mixed = list(saved) if added else saved
+        for place, element in enumerate(live if added else ()):
+            if type(element) in added:
+                mixed.insert(place, element)
+        return mixed
+
+    def is_added(self, name: str) -> bool:
+        """True for a class or method, as `module:qualname`, that the recorded program did not have."""
+        return self._allowed.added(name)
 
     def make_all(self) -> None:
         """An object for every wanted node; those that wait for a loader's iterator get a stand-in."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from flor.errors import RestoreMismatch, StateError
 from flor.state import loaded
+from flor.state.allowance import NOTHING_DIFFERS, Allowance
 from flor.state.capture import quiet_torch
 from flor.state.handlers.settings import put_settings
 from flor.state.kinds import HANDLERS
@@ -19,7 +20,9 @@ Scopes = Mapping[str, Mapping[str, Any]]
 Root = tuple[str, str, Slot]
 
 
-def restore(snapshot: Snapshot, scopes: Scopes, *, project: Callable[[str], bool]) -> Rebinding:
+def restore(
+    snapshot: Snapshot, scopes: Scopes, *, project: Callable[[str], bool], allowed: Allowance = NOTHING_DIFFERS
+) -> Rebinding:
     """Put the saved state back; what cannot be is found before anything is changed."""
     if snapshot.refusals:
         raise StateError(f"the checkpoint is not complete: {snapshot.refusals[0]}")
@@ -27,7 +30,7 @@ def restore(snapshot: Snapshot, scopes: Scopes, *, project: Callable[[str], bool
     with quiet_torch(), _no_grad():
         live = Matching(snapshot, project).run(scopes)
         kept = _kept_roots(snapshot, live)
-        loading = Loading(snapshot, live, _reach(snapshot, kept))
+        loading = Loading(snapshot, live, _reach(snapshot, kept), allowed)
         loading.make_all()
         loading.fill_all()
     put_settings(snapshot)

@@ -29,6 +29,7 @@ class Walker:
         self.refused: list[tuple[int, str]] = []
         self.bulk = 0
         self._memo: dict[int, Ref] = {}
+        self._namespaces: dict[int, Ref] = {}  # whose `__dict__` each one was first
         self._kinds: dict[type, str] = {}
         self._modules: dict[str, bool] = {}
         self._ask, self._budget = project, budget
@@ -60,6 +61,11 @@ class Walker:
         self.objects.append(obj)  # also keeps it alive, so that no id is used twice
         self._memo[key] = ref
         return ref
+
+    def shares(self, namespace: dict[str, Any]) -> Ref | None:
+        """An object before the one that is being saved that has this very `__dict__`."""
+        first = self._namespaces.setdefault(id(namespace), Ref(self._next))
+        return first if first != self._next else None
 
     def region(self, region: Region, span: tuple[int, int], dtype: str, shape: list[int], version: Any) -> Ref:
         """The slot of a memory region, which learns of one more view."""
@@ -135,6 +141,7 @@ class Walker:
         for use in self._views[views:]:
             use.views.pop()
         self.uses = {key: use for key, use in self.uses.items() if use.views}
+        self._namespaces = {key: ref for key, ref in self._namespaces.items() if ref < objects}
         del self.objects[objects:], self.nodes[objects:], self.blobs[blobs:]
         del self.refused[refused:], self._later[later:], self._views[views:]
         self._next = len(self.objects)

@@ -76,7 +76,8 @@ class ClassHandler(Handler):
             if present.get(name, MISSING) is not value and not isinstance(obj.__dict__.get(name), _WRAPPERS):
                 type.__setattr__(obj, name, value)
         for name in present.keys() - node.attrs.keys():
-            type.__delattr__(obj, name)
+            if not load.is_added(f"{node.meta['name']}.{name}"):
+                type.__delattr__(obj, name)
 
 
 class ModuleHandler(Handler):

@@ -10,6 +10,7 @@ from flor.state import attributes
 from flor.state.handler import MISSING, Handler, Load, Walk
 from flor.state.handlers.tuples import same
 from flor.state.inert import by_prefix
+from flor.state.localcode import code_name, new_function
 from flor.state.names import is_named, lookup, name_of, type_name
 from flor.state.snapshot import Node, Slot
 
@@ -26,6 +27,7 @@ class FunctionHandler(Handler):
         node = Node(self.kind, type_name(obj), {"name": name_of(obj), "named": is_named(obj)})
         module = str(obj.__module__)
         if walk.project(module) or not (node.meta["named"] or by_prefix(module)):
+            node.meta["code"] = code_name(obj)
             node.items = [walk.slot(cell) for cell in obj.__closure__ or ()]
             node.attrs = {name: walk.slot(value) for name, value in _parts(obj).items()}
         return node
@@ -41,14 +43,18 @@ class FunctionHandler(Handler):
         present = _parts(live)
         yield from ((slot, present[name]) for name, slot in node.attrs.items() if name in present)
 
+    def needs(self, node: Node) -> Iterable[Slot]:
+        """The cells, around which a function is made."""
+        return node.items
+
     def lacking(self, node: Node) -> str:
-        """A function is code: it can be found by name, never made."""
-        found = lookup(node.meta["name"]) if node.meta["named"] else None
+        """A function is code: it can be found by name, or made of code that is there, around new cells."""
+        found = _found(node, tuple(types.CellType() for _ in node.items))
         return "" if isinstance(found, types.FunctionType) else "this process has no such function at this place"
 
     def make(self, node: Node, live: Any, load: Load) -> Any:
-        """The live function, or the one of that name."""
-        return lookup(node.meta["name"]) if live is MISSING else live
+        """The live function, or the one of that name, or one of that code."""
+        return _found(node, tuple(load(slot) for slot in node.items)) if live is MISSING else live
 
     def fill(self, node: Node, obj: Any, load: Load) -> None:
         """Defaults and attributes; cells fill themselves."""
@@ -62,6 +68,13 @@ class FunctionHandler(Handler):
         if list(own.items()) != list(obj.__dict__.items()):
             obj.__dict__.clear()
             obj.__dict__.update(own)
+
+
+def _found(node: Node, cells: tuple[Any, ...]) -> Any:
+    """What stands for a function that no place leads to."""
+    if node.meta["named"]:
+        return lookup(node.meta["name"])
+    return new_function(node.meta.get("code", ""), node.meta["name"], cells)
 
 
 def _parts(function: Any) -> dict[str, Any]:

@@ -48,7 +48,7 @@ class ListHandler(Handler):
         """All elements at once."""
         packed = node.meta and node.meta["packed"]
         values = unpack(packed, load.data(node)) if packed else [load(slot) for slot in node.items]
-        list.__setitem__(obj, slice(None), values)
+        list.__setitem__(obj, slice(None), load.with_added(values, list.copy(obj)))
         if type(obj) is not list:
             attributes.write(obj, attribute_values(node, load))
 
