@@ -44,7 +44,7 @@ def do(step: tuple[str, ...]) -> object:
     return None
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(STEPS)
 def test_any_script_of_file_steps_sees_the_same_results_and_errors(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, ...]]

@@ -65,6 +65,7 @@ def events(folder: Path) -> list[list[bytes]]:
     return [[bytes(data) for data in RawEventFileLoader(str(path)).Load()][1:] for path in files]
 
 
+@pytest.mark.long
 def test_files_logs_output_and_exit_code_are_those_of_a_run_without_it(tmp_path: Path) -> None:
     plain = launch(tmp_path, "train.py", "plain")
     usual = launch(tmp_path, "-m", "flor", "record", "--name", "usual", "train.py", "usual")

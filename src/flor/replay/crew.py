@@ -45,7 +45,7 @@ class Crew:
         self.orders = {order.worker: order for order in orders}
         tries = dict.fromkeys(self.orders, 0)
         at_once = max(1, self.at_once // len(self.ranks))
-        while left := [number for number in self.orders if (number, 0) not in self.streams]:
+        while left := [number for number in self._longest_first() if (number, 0) not in self.streams]:
             executor = LocalExecutor(self.ranks[0].facts["cwd"], at_once)
             for team in executor.run([self._team(number, tries[number]) for number in left]):
                 trouble = self._trouble(team)
@@ -56,6 +56,18 @@ class Crew:
                     tries[team.number] += 1
                     self._again(team, trouble, tries[team.number])
         return self.streams
+
+    def _longest_first(self) -> list[int]:
+        """The orders; which takes longest should not begin last."""
+        main = self.history.main()
+        if main is None:
+            return list(self.orders)
+
+        def cost(number: int) -> float:
+            segment = self.orders[number].segment
+            return main.cost(segment.start, main.iterations if segment.stop is None else segment.stop)
+
+        return sorted(self.orders, key=cost, reverse=True)
 
     def so_far(self) -> Streams:
         """What there is if no more is waited for: the records of workers that were stopped, too."""

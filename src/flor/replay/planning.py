@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from math import inf
 
 from flor.errors import UsageError
 from flor.model.checkpoints import Key
@@ -18,6 +19,7 @@ from flor.source.effects import loops_that_may_enter
 from flor.source.explicit import reached_from
 from flor.source.undeclared import needs_of
 
+RESTORE = 0.005  # seconds that putting a memoized end back takes, about
 STARTUP = 2.5  # seconds that a worker needs before it reaches the main loop, if the record does not say
 
 
@@ -128,7 +130,7 @@ def make_plan(
         reasons.append("a probe carries values from one iteration to the next: one worker, from the beginning")
         segments = [Segment(0, stop if epochs or history.under_way(main) else None, None)]
     else:
-        segments = _segments(
+        segments = split(
             main, history, start, stop, workers, open_end=stop >= main.iterations and not history.under_way(main)
         )
     estimate = STARTUP + max((main.cost(s.resume or 0, s.stop or stop) for s in segments), default=0.0)
@@ -147,12 +149,11 @@ def _range(epochs: tuple[int | None, int | None] | None, iterations: int) -> tup
     return start, stop
 
 
-def _segments(main: LoopRun, history: History, start: int, stop: int, workers: int, *, open_end: bool) -> list[Segment]:
+def split(main: LoopRun, history: History, start: int, stop: int, workers: int, *, open_end: bool) -> list[Segment]:
     """Split the iterations so that each worker has about the same measured time, at places where it can begin."""
     points = [point for point in history.resume_points(main.execution) if point < stop]
-    inner_ends = any(_is_inside(key, main) for key in history.checkpoints if key.iteration is None)
-    places = points if len(points) >= workers - 1 or not inner_ends else list(range(1, stop))
-    cuts = [start, *_cuts([p for p in places if start < p < stop], main, start, stop, workers), stop]
+    ways = _ways(main, history, points, stop)
+    cuts = [start, *_cuts({p: way for p, way in ways.items() if start < p < stop}, main, start, stop, workers), stop]
     segments = []
     for begin, end in pairwise(cuts):
         resume = max((point for point in points if point <= begin), default=None) if begin else None
@@ -160,21 +161,50 @@ def _segments(main: LoopRun, history: History, start: int, stop: int, workers: i
     return segments
 
 
-def _cuts(places: list[int], main: LoopRun, start: int, stop: int, workers: int) -> list[int]:
-    """At most workers - 1 places that divide the time evenly."""
-    total = main.cost(start, stop)
+def _ways(main: LoopRun, history: History, points: list[int], stop: int) -> dict[int, float]:
+    """Iterations that a worker can begin with, each with the seconds from the resume point before it.
+
+    It goes there by the memoized ends of the loops inside, so all iterations on the way must have one.
+    """
+    spared = _spared(main, history)
+    ways, seconds, reached = {}, 0.0, True
+    at_points = set(points)
+    for iteration in range(1, stop):
+        if iteration in at_points:
+            seconds, reached = 0.0, True
+        else:
+            reached = reached and iteration - 1 in spared
+            seconds += max(0.0, main.cost(iteration - 1, iteration) - spared.get(iteration - 1, 0.0)) + RESTORE
+        if reached:
+            ways[iteration] = seconds
+    return ways
+
+
+def _spared(main: LoopRun, history: History) -> dict[int, float]:
+    """The seconds of each iteration of the main loop that memoized ends make unnecessary."""
+    spared: dict[int, float] = {}
+    depth = len(main.execution.parent)
+    for key in history.checkpoints:
+        parent = key.execution.parent
+        if key.iteration is None and len(parent) == depth + 1 and main.execution.encloses(parent):
+            run = history.loops.get(key.execution)
+            seconds = run.seconds if run is not None and run.seconds is not None else inf  # of a block nothing is known
+            iteration = parent[depth].iteration
+            spared[iteration] = spared.get(iteration, 0.0) + seconds
+    return spared
+
+
+def _cuts(ways: dict[int, float], main: LoopRun, start: int, stop: int, workers: int) -> list[int]:
+    """At most workers - 1 places that divide the time evenly, the way to each counted in."""
+    passed = [0.0, *accumulate(main.cost(iteration, iteration + 1) for iteration in range(start, stop))]
     cuts: list[int] = []
     for number in range(1, workers):
-        later = [place for place in places if place > (cuts[-1] if cuts else start)]
+        wish = passed[-1] * number / workers
+        later = [place for place in ways if place > (cuts[-1] if cuts else start)]
         if not later:
             break
-        wish = total * number / workers
-        cuts.append(min(later, key=lambda place: abs(main.cost(start, place) - wish)))
+        cuts.append(min(later, key=lambda place: abs(passed[place - start] - wish) + ways[place]))
     return cuts
-
-
-def _is_inside(key: Key, main: LoopRun) -> bool:
-    return main.execution.encloses(key.execution.parent)
 
 
 def loops_with_else(sources: Sources) -> set[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from flor.launch.conditions import command
 
+STAGGER = 0.25  # seconds between the starts of teams for which there is no core
 GRACE = 2.0  # seconds that workers get to end after they were asked to; then they are ended
 
 
@@ -89,17 +90,15 @@ class LocalExecutor:
     cwd: str
     at_once: int
     running: list[Team] = field(default_factory=list)
+    started: float = 0.0  # when the latest team was
 
     def run(self, teams: Sequence[Team]) -> Iterator[Team]:
         """Each team as it ends; leaving the iteration early ends the others."""
         waiting = list(teams)
         try:
             while waiting or self.running:
-                while waiting and len(self.running) < self.at_once:
-                    team = waiting.pop(0)
-                    self.running.append(team)
-                    for job in team.jobs:
-                        job.start(self.cwd)
+                while waiting and self._may_start():
+                    self._start(waiting.pop(0))
                 for team in [team for team in self.running if team.has_ended()]:
                     self.running.remove(team)
                     end_all(team.jobs)
@@ -108,6 +107,26 @@ class LocalExecutor:
         finally:
             end_all([job for team in self.running for job in team.jobs])
             self.running.clear()
+
+    def _may_start(self) -> bool:
+        """True if one more team has a place; teams beyond the cores begin one after the other.
+
+        Importing torch keeps a core busy: all at once would all be late, one by one the first are soon at work.
+        """
+        if len(self.running) < min(self.at_once, cores()):
+            return True
+        return len(self.running) < self.at_once and time.monotonic() - self.started >= STAGGER
+
+    def _start(self, team: Team) -> None:
+        self.started = time.monotonic()
+        self.running.append(team)
+        for job in team.jobs:
+            job.start(self.cwd)
+
+
+def cores() -> int:
+    """How many processes can be busy at once."""
+    return len(os.sched_getaffinity(0))
 
 
 def end_all(jobs: Sequence[Job]) -> None:

@@ -1,0 +1,58 @@
+"""How the main loop is divided among workers."""
+
+from __future__ import annotations
+
+from flor.model.checkpoints import Checkpoint, Key
+from flor.model.plan import Segment
+from flor.model.positions import Execution, Level
+from flor.replay.history import History, LoopRun
+from flor.replay.planning import split
+
+EPOCHS = Execution((), "a.py::<module>#0", 0)
+
+
+def history(*, points: list[int], ends: list[int], epochs: int = 20, inside: float = 0.9) -> History:
+    """Epochs of a second, of which the loop inside takes a part; resume points and memoized ends at some of them."""
+    found = History(loops={EPOCHS: LoopRun(EPOCHS, epochs, float(epochs), (1.0,) * epochs)})
+    keys = [Key(EPOCHS, point) for point in points]
+    for epoch in ends:
+        batches = Execution((Level(EPOCHS.loop, 0, epoch),), "a.py::<module>#1", 0)
+        found.loops[batches] = LoopRun(batches, 10, inside)
+        keys.append(Key(batches, None))
+    found.checkpoints = {key: Checkpoint(key, "", {}, 0.0, 0, 0) for key in keys}
+    return found
+
+
+def segments(found: History, workers: int) -> list[Segment]:
+    main = found.loops[EPOCHS]
+    return split(main, found, 0, main.iterations, workers, open_end=True)
+
+
+def test_segments_begin_at_resume_points() -> None:
+    found = segments(history(points=list(range(1, 20)), ends=[]), 4)
+    assert found == [Segment(0, 5, None), Segment(5, 10, 5), Segment(10, 15, 10), Segment(15, None, 15)]
+
+
+def test_memoized_ends_lead_from_a_resume_point_to_a_better_place() -> None:
+    found = segments(history(points=[4, 13], ends=list(range(20)), inside=0.99), 4)
+    assert found == [Segment(0, 5, None), Segment(5, 10, 4), Segment(10, 15, 4), Segment(15, None, 13)]
+
+
+def test_a_way_that_costs_more_than_it_evens_out_is_not_taken() -> None:
+    found = segments(history(points=[8, 12], ends=list(range(20)), inside=0.0), 2)
+    assert found == [Segment(0, 8, None), Segment(8, None, 8)]
+
+
+def test_there_is_no_way_over_an_iteration_without_an_end() -> None:
+    found = segments(history(points=[4], ends=[epoch for epoch in range(20) if epoch != 6], inside=0.99), 2)
+    assert found == [Segment(0, 6, None), Segment(6, None, 4)]
+
+
+def test_without_checkpoints_one_worker_does_it_all() -> None:
+    assert segments(history(points=[], ends=[]), 4) == [Segment(0, None, None)]
+
+
+def test_blocks_of_unknown_length_are_passed_over_for_nothing() -> None:
+    found = history(points=[], ends=list(range(20)))
+    found.loops = {EPOCHS: found.loops[EPOCHS]}
+    assert [segment.start for segment in segments(found, 4)] == [0, 5, 10, 15]
