@@ -22,9 +22,11 @@ class Part:
 FILES = ("--json", "{results}/{name}.json", "--markdown", "{results}/{name}.md")
 LATENCY = ("--only", "outer", "--only", "inner")  # `scale` is figure 11
 
+ONCE = ("flor 2 %", "flor 1 %", "flor, adaptivity off", "torch.save each epoch")
+
 PARTS = (
     Part(
-        "record_overhead", "What recording costs training", ("--rounds", "2", "--once", "flor 2 %", "flor 1 %", *FILES),
+        "record_overhead", "What recording costs training", ("--rounds", "2", "--once", *ONCE, *FILES),
         ("--rounds", "1", "--only", "wiki", "--epochs", "2", *FILES), own=False,
     ),
     Part("table3", "Table 3"),

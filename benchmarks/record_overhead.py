@@ -5,7 +5,8 @@
 
 Every way runs every workload (benchmarks/workloads, plain scripts) in turn; a result file that exists is added to.
 What is compared is the time that the script itself takes around its training loop. The start-up of a process (python,
-torch, and for flor its own) is the rest of the process's time and is shown apart.
+torch, and for flor its own) is the rest of the process's time and is shown apart. The plain script runs twice in every
+round, at its beginning and in its middle; by how much the medians of these two differ is the noise floor of a workload.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ WAYS: dict[str, list[str] | None] = {
     OFF: ["--overhead", "inf"],
     BY_HAND: None,
 }
+TURN = (PLAIN, FLOR, f"{FLOR} 2 %", PLAIN, f"{FLOR} 1 %", OFF, BY_HAND)  # one round
 TOLERANCES = {FLOR: 1 / 15, f"{FLOR} 2 %": 0.02, f"{FLOR} 1 %": 0.01}
 Result = dict[str, Any]
 
@@ -89,12 +91,20 @@ def overheads(results: dict[str, dict[str, list[Result]]], workload: str) -> dic
     return {way: seconds / middle[PLAIN] - 1 for way, seconds in middle.items()}
 
 
+def floor(results: dict[str, dict[str, list[Result]]], workload: str) -> float:
+    """How far apart two medians of the same plain script are."""
+    plain = [row["training"] for row in results[workload][PLAIN]]
+    if len(plain) < 2:
+        return float("nan")
+    return abs(statistics.median(plain[::2]) / statistics.median(plain[1::2]) - 1)
+
+
 def markdown(results: dict[str, dict[str, list[Result]]]) -> str:
     """The table, and what of the promises it shows."""
     ways = [way for way in WAYS if way != PLAIN]
     lines = [
-        "| workload | plain, s | spread of plain | " + " | ".join(ways) + " | checkpoints (flor) |",
-        "|---" * (len(ways) + 4) + "|",
+        "| workload | plain, s | spread of plain | noise floor | " + " | ".join(ways) + " | checkpoints (flor) |",
+        "|---" * (len(ways) + 5) + "|",
     ]
     for name in [name for name in NAMES if name in results]:
         shares, plain = overheads(results, name), [r["training"] for r in results[name][PLAIN]]
@@ -102,8 +112,18 @@ def markdown(results: dict[str, dict[str, list[Result]]]) -> str:
         cells = [f"{100 * shares[way]:+.1f} %" if way in shares else "-" for way in ways]
         spread = f"{100 * (min(plain) / middle - 1):+.1f} to {100 * (max(plain) / middle - 1):+.1f} %"
         counts = [row["checkpoints"] for row in results[name].get(FLOR, [])]
-        lines.append(f"| {name} | {middle:.1f} | {spread} | {' | '.join(cells)} | {min(counts)} to {max(counts)} |")
+        first = [name, f"{middle:.1f}", spread, f"{100 * floor(results, name):.1f} %"]
+        lines.append(f"| {' | '.join([*first, *cells])} | {min(counts)} to {max(counts)} |")
     return "\n".join([*lines, "", *verdicts(results)])
+
+
+def above(results: dict[str, dict[str, list[Result]]], shares: dict[str, float], tolerance: float) -> str:
+    """Which workloads are above the tolerance, and which of them by more than the noise."""
+    over = [name for name in shares if shares[name] > tolerance]
+    beyond = [name for name in over if shares[name] > tolerance + floor(results, name)]
+    if not over:
+        return "None is above it."
+    return f"Above it: {', '.join(over)}; by more than the noise floor: {', '.join(beyond) or 'none'}."
 
 
 def verdicts(results: dict[str, dict[str, list[Result]]]) -> list[str]:
@@ -114,7 +134,8 @@ def verdicts(results: dict[str, dict[str, list[Result]]]) -> list[str]:
         worst = max(shares, key=lambda name: shares[name])
         lines.append(
             f"- {way}: mean {100 * statistics.mean(shares.values()):.1f} %, highest {100 * shares[worst]:.1f} % "
-            f"({worst}), tolerance {100 * tolerance:.2f} %."
+            f"({worst}, noise floor {100 * floor(results, worst):.1f} %), tolerance {100 * tolerance:.2f} %. "
+            f"{above(results, shares, tolerance)}"
         )
     for name in ("rte", "cola"):
         if name in results:
@@ -147,7 +168,7 @@ def main() -> None:
     arguments = ("--epochs", str(args.epochs)) if args.epochs else ()
     for turn in range(args.rounds):
         for workload in args.only:
-            for way in (way for way in WAYS if turn == 0 or way not in args.once):
+            for way in (way for way in TURN if turn == 0 or way not in args.once):
                 results.setdefault(workload, {}).setdefault(way, []).append(Case(workload, way, arguments).run())
             args.json.write_text(json.dumps(kept, indent=1))
     if all(results[name].get(BY_HAND) for name in results):

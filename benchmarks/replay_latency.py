@@ -6,7 +6,9 @@
 outer   A probe after the inner loop of a run of 100 epochs, one worker: the replay's time over the sum of what it
         can't do without: start-up (the same replay of a run of one epoch), the restores, the outer loop's own work.
 inner   A probe in the inner loop, two workers with one thread each: the speed-up over a full run with the probe,
-        as a share of the ideal one, which is 2.
+        as a share of the ideal one. What is ideal on this machine is measured too: two plain processes side by side,
+        each with half of the epochs, since two busy cores share caches, memory and clock. The share of 2 is shown
+        beside it.
 scale   200 epochs of sleeping batches, as on an accelerator, on 16 workers: the speed-up over the recorded run. The
         ceiling is 200/13 = 15.38, since some worker has 13 epochs. `--seconds` is how long an epoch sleeps.
 """
@@ -22,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,6 +79,11 @@ GRAD = "print('PROBE', epoch, step, net[0].weight.grad.norm().item())"
 WEIGHTS = "print('PROBE', epoch, batch, float(weights.std()))"
 
 
+def surroundings() -> dict[str, str]:
+    """The environment of everything that is run: one thread, and streams buffered as they are unless one asks."""
+    return {**{name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}, "OMP_NUM_THREADS": "1"}
+
+
 @dataclass
 class Folder:
     """A folder with a script in it, and what is run there."""
@@ -94,8 +102,7 @@ class Folder:
     def run(self, *command: str) -> tuple[float, str]:
         """Seconds and stdout of a command, which must go well."""
         begun = time.perf_counter()
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        done = subprocess.run(command, cwd=self.path, env=environment, capture_output=True, text=True)
+        done = subprocess.run(command, cwd=self.path, env=surroundings(), capture_output=True, text=True)
         if done.returncode:
             sys.exit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr[-2000:]}")
         return time.perf_counter() - begun, done.stdout
@@ -103,6 +110,19 @@ class Folder:
     def plain(self, *args: str) -> tuple[float, str]:
         """A run without flor."""
         return self.run(sys.executable, "train.py", *args)
+
+    def side_by_side(self, *args: str) -> float:
+        """Seconds until two runs without flor have ended that began together."""
+        begun = time.perf_counter()
+        command = [sys.executable, "train.py", *args]
+        with ThreadPoolExecutor(2) as pool:  # each reads what its process prints
+            runs = [
+                pool.submit(subprocess.run, command, cwd=self.path, env=surroundings(), capture_output=True)
+                for _ in "ab"
+            ]
+        if any(run.result().returncode for run in runs):
+            sys.exit(f"{' '.join(command)} failed")
+        return time.perf_counter() - begun
 
     def record(self, *args: str) -> str:
         """A recorded run."""
@@ -157,18 +177,27 @@ def outer(home: Path, rounds: int, shorter: int = 1) -> dict[str, float]:
 def inner(home: Path, rounds: int, shorter: int = 1) -> dict[str, float]:
     """An inner probe on two workers."""
     folder = Folder(home / "inner", TRAIN)
-    epochs = str(60 // shorter)
-    folder.record(epochs, "1500")
+    epochs = 60 // shorter
+    folder.record(str(epochs), "1500")
     folder.write(GRAD, "inner")
-    fulls, times = [], []
+    fulls, halves, times = [], [], []
     for _ in range(rounds):
-        full, oracle = folder.plain(epochs, "1500")
+        full, oracle = folder.plain(str(epochs), "1500")
+        halves.append(folder.side_by_side(str((epochs + 1) // 2), "1500"))
         seconds, stdout = folder.replay("-j", "2")
         assert probed(stdout) == probed(oracle), "the replay is not what the full run prints"
         fulls.append(full)
         times.append(seconds)
-    full, took = statistics.median(fulls), statistics.median(times)
-    return {"full": full, "replay": took, "speed-up": full / took, "share of the ideal": full / took / 2}
+    full, half, took = map(statistics.median, (fulls, halves, times))
+    return {
+        "full": full,
+        "two plain halves side by side": half,
+        "replay": took,
+        "speed-up": full / took,
+        "ideal speed-up": full / half,
+        "share of the ideal": half / took,
+        "share of 2": full / took / 2,
+    }
 
 
 def scale(home: Path, rounds: int, seconds: float) -> dict[str, float]:

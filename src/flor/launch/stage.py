@@ -31,10 +31,12 @@ class Stage:
         self.imports = ImportWatch(on_trouble)
         self.scopes = ScopeReader(self.owns_code, self.owns_module)
 
-    def enter(self, session: Session, sink: Sink, statements: Statements | None = None) -> Logbook:
+    def enter(
+        self, session: Session, sink: Sink, statements: Statements | None = None, kind: type[Logbook] = Logbook
+    ) -> Logbook:
         """Follow the loops of a session and listen to what is logged."""
         self.follow(session)
-        return self.listen(session, sink, statements)
+        return self.listen(session, sink, statements, kind)
 
     def follow(self, session: Session) -> None:
         """Compile the project's modules with our calls in them, and hear of loops."""
@@ -44,9 +46,11 @@ class Stage:
         self.finder = importhook.install(self.compiler)
         current.session = session
 
-    def listen(self, session: Session, sink: Sink, statements: Statements | None = None) -> Logbook:
+    def listen(
+        self, session: Session, sink: Sink, statements: Statements | None = None, kind: type[Logbook] = Logbook
+    ) -> Logbook:
         """Keep what is written to the streams and given to loggers from now on."""
-        self.logbook = Logbook(sink, session, statements or Statements(self.name_of, sink.intern), encode_value)
+        self.logbook = kind(sink, session, statements or Statements(self.name_of, sink.intern), encode_value)
         session.logbook = self.logbook
         self.streams = StreamWatch(self.logbook)
         self.loggers = LoggerWatch(self.logbook, self.imports)

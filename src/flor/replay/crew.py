@@ -48,13 +48,14 @@ class Crew:
         while left := [number for number in self._longest_first() if (number, 0) not in self.streams]:
             executor = LocalExecutor(self.ranks[0].facts["cwd"], at_once)
             for team in executor.run([self._team(number, tries[number]) for number in left]):
-                trouble = self._trouble(team)
+                said = [self._said(team.number, rank) for rank in range(len(team.jobs))]
+                trouble = self._trouble(team, said)
                 if trouble is None:
-                    self._keep(team)
+                    self._keep(team, said)
                     self.on_progress(f"{len(self.streams) // len(self.ranks)} of {len(orders)} segments are done")
                 else:
                     tries[team.number] += 1
-                    self._again(team, trouble, tries[team.number])
+                    self._again(team, said[team.culprit], trouble, tries[team.number])
         return self.streams
 
     def _longest_first(self) -> list[int]:
@@ -98,15 +99,14 @@ class Crew:
         found = [path for path in self.folder.glob(f"{name}.*") if path.suffix in (".live", ".journal")]
         return list(read_journal(found[0])) if found else []
 
-    def _keep(self, team: Team) -> None:
-        for rank in range(len(team.jobs)):
-            said, before = self._said(team.number, rank), self.finished.get(team.number, [])
-            self.streams[team.number, rank] = [*before, *_behind_start(said)] if before else said
+    def _keep(self, team: Team, said: Sequence[list[Record]]) -> None:
+        before = self.finished.get(team.number, [])
+        for rank, own in enumerate(said):
+            self.streams[team.number, rank] = [*before, *_behind_start(own)] if before else own
 
-    def _again(self, team: Team, trouble: WorkerFailed, tries: int) -> None:
+    def _again(self, team: Team, said: list[Record], trouble: WorkerFailed, tries: int) -> None:
         """Another try: without the checkpoint that did not fit, or from where a process had come when it died."""
         order, code = self.orders[team.number], team.jobs[team.culprit].code
-        said = self._said(team.number, team.culprit)
         refused = next((note for note in said if isinstance(note, Note) and note.kind == "refused"), None)
         if code == REFUSED and refused is not None and refused.values["key"] is not None:
             less = self._without(order, refused.values["key"])
@@ -134,10 +134,9 @@ class Crew:
         self.finished[order.worker] = [*self.finished.get(order.worker, []), *_behind_start(said[:index])]
         return replace(order, segment=Segment(iteration, order.segment.stop, iteration))
 
-    def _trouble(self, team: Team) -> WorkerFailed | None:
+    def _trouble(self, team: Team, all_said: Sequence[list[Record]]) -> WorkerFailed | None:
         """Why a team's result can't be used; a probe that raised is the user's own error."""
-        for rank, job in enumerate(team.jobs):
-            said = self._said(team.number, rank)
+        for rank, (job, said) in enumerate(zip(team.jobs, all_said, strict=True)):
             raised = next((note for note in said if isinstance(note, Note) and note.kind == "raised"), None)
             if raised is not None and raised.values["probe"]:
                 raise ProbeFailed(

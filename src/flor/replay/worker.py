@@ -34,6 +34,7 @@ from flor.model.records import Ended, Note
 from flor.query.runs import Run
 from flor.replay.eventfiles import WORK, EventFiles
 from flor.replay.history import History
+from flor.replay.joining import JoiningJournal, LineLogbook
 from flor.replay.meeting import wait_for_others
 from flor.replay.orders import read_order
 from flor.replay.ranks import ranks_of
@@ -43,14 +44,13 @@ from flor.runtime.explicit.prelude import WithoutPrelude
 from flor.runtime.explicit.replaying import ExplicitReplayer
 from flor.runtime.explicit.session import ExplicitSession
 from flor.runtime.guarding import Guarded
-from flor.runtime.logbook import Sink
+from flor.runtime.logbook import Logbook, Sink
 from flor.runtime.probing import ProbeStatements
 from flor.runtime.replaying import Replayer
 from flor.runtime.restoring import Checkpoints, Restorer
 from flor.runtime.scopes import ScopeReader
 from flor.runtime.session import Session
 from flor.state.allowance import Allowance
-from flor.store.journal import JournalWriter
 from flor.store.layout import Layout
 from flor.store.run import open_run
 
@@ -67,7 +67,7 @@ class Worker:
         folder = Path(order.folder)
         self.run = ranks_of(Run(open_run(Layout(Path(order.store)), order.run)))[order.rank]
         self.name = order.name
-        self.journal = JournalWriter.create(folder / f"{self.name}.live")
+        self.journal = JoiningJournal.create(folder / f"{self.name}.live")
         self.target = self._target()
         facts = self.run.facts
         self.project = Project.around(
@@ -120,13 +120,14 @@ class Worker:
         """Run the script as the record did; end at once when the segment is over."""
         sink = self._sink()
         statements = ProbeStatements(self.stage.name_of, sink.intern, self.order.probe_lines)
+        self.journal.probes = statements.numbers
         place = Path(self.order.folder) / f"{WORK}{self.name}"
         self.events = EventFiles(place, statements.is_probing, lambda: self.replayer.collecting)
         self._as_recorded()
         self.overlay.install()
         self._end_by_os_exit()
         self.rewinder.begin(self.history.made)
-        self.stage.enter(self.session, sink, statements)
+        self.stage.enter(self.session, sink, statements, LineLogbook if sink is self.journal else Logbook)
         self.events.watch(self.stage.imports)  # after the loggers: theirs is the library's own method with an ear on it
         try:
             script.run(self.target, self.compiler)

@@ -28,7 +28,9 @@ class ProbeStatements(Statements):
     ) -> None:
         super().__init__(name_of, intern)
         self.probe_lines = {file: frozenset(lines) for file, lines in probe_lines.items()}
+        self.lines_of: dict[str, frozenset[int]] = {}  # those of each file, by the name that its code has
         self.probed: dict[tuple[int, int, str, str], bool] = {}
+        self.numbers: set[int] = set()  # of the statements that were found to be probes'
 
     def of(self, frame: FrameType | None) -> int:
         """The statement of the outermost probe on the stack, or else that of the nearest frame of the project."""
@@ -37,7 +39,10 @@ class ProbeStatements(Statements):
             if self._is_probe(at):
                 probe = at
             at = at.f_back
-        return super().of(probe or frame)
+        number = super().of(probe or frame)
+        if probe is not None:
+            self.numbers.add(number)
+        return number
 
     def is_probing(self, frame: FrameType | None) -> bool:
         """True if a probe is on the stack."""
@@ -58,12 +63,15 @@ class ProbeStatements(Statements):
 
     def _is_probe(self, frame: FrameType) -> bool:
         code = frame.f_code
+        lines = self.lines_of.get(code.co_filename)
+        if lines is None:
+            lines = self.lines_of[code.co_filename] = self.probe_lines.get(self.file(code) or "", frozenset())
+        if not lines:
+            return False
         key = (frame.f_lasti, code.co_firstlineno, code.co_filename, code.co_qualname)
         known = self.probed.get(key)
         if known is None:
-            file = self.file(frame.f_code)
-            known = file is not None and frame.f_lineno in self.probe_lines.get(file, ())
-            self.probed[key] = known
+            known = self.probed[key] = frame.f_lineno in lines
         return known
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from typing import Self
 
 from xxhash import xxh3_64_digest
 
@@ -56,7 +57,7 @@ class JournalWriter:
         forks.forsake_in_child(self._forsake)
 
     @classmethod
-    def create(cls, path: Path, on_failure: OnFailure | None = None) -> JournalWriter:
+    def create(cls, path: Path, on_failure: OnFailure | None = None) -> Self:
         """A new journal at `path`, locked for as long as it is written; FileExistsError if the name is taken."""
         opening = Opening(int.from_bytes(os.urandom(8), "little"), time.time_ns())
         try:
