@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flor.replay.eventfiles import within
+from flor.replay.eventfiles import gather, within
 from tests.replay.conftest import Workshop
 
 pytest.importorskip("tensorboard")
@@ -72,3 +72,12 @@ def test_a_log_folder_never_leads_out_of_the_replays_own(tmp_path: Path) -> None
     assert within("runs/exp1") == "runs/exp1"
     assert within("../elsewhere").startswith("..") is False
     assert within(str(tmp_path)).startswith("/") is False
+
+
+def test_event_files_are_read_in_the_order_of_the_segments(tmp_path: Path) -> None:
+    for worker, second in ((0, 30), (2, 10), (10, 20)):
+        place = tmp_path / f"events-w{worker}" / "runs"
+        place.mkdir(parents=True)
+        (place / f"events.out.tfevents.{second}.host").write_text(str(worker))
+    assert gather(tmp_path, tmp_path / "all") == ["runs"]
+    assert [file.read_text() for file in sorted((tmp_path / "all" / "runs").iterdir())] == ["0", "2", "10"]

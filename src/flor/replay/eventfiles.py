@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -15,6 +16,8 @@ from typing import Any
 from flor.runtime.imports import ImportWatch
 
 WORK, KEPT = "events-", "tensorboard"  # folders of a replay: while a worker writes, and when it has ended well
+
+MARK = "tfevents."  # in the name of every event file
 
 
 class EventFiles:
@@ -68,15 +71,24 @@ def within(folder: str) -> str:
 
 
 def gather(folder: Path, target: Path) -> list[str]:
-    """Bring the event files of all workers into one tree; the log folders that it has, as the script named them."""
+    """Bring the event files of all workers into one tree; the log folders that it has, as the script named them.
+
+    TensorBoard reads the files of a folder by their names, so these begin with the worker's place among the others:
+    by the library's own names, which begin with a second, a later segment could come first.
+    """
     found = set()
-    for work in sorted(folder.glob(f"{WORK}*")):
+    for number, work in enumerate(sorted(folder.glob(f"{WORK}*"), key=_in_order)):
         for file in [path for path in work.rglob("*") if path.is_file()]:
-            place = target / file.relative_to(work)
+            name = file.name.replace(MARK, f"{MARK}{number:04}.", 1)
+            place = target / file.relative_to(work).with_name(name)
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.move(file, place)
             found.add(place.parent.relative_to(target).as_posix())
     return sorted(found)
+
+
+def _in_order(work: Path) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", work.name)]
 
 
 def deliver(folder: Path, wanted: Path | None) -> str:

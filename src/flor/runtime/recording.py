@@ -11,7 +11,7 @@ from flor.model.checkpoints import Key
 from flor.model.positions import Execution, Position
 from flor.model.records import Note
 from flor.runtime.admission import Admission, memory_for_copies
-from flor.runtime.budget import Budget
+from flor.runtime.budget import MARGIN, Budget
 from flor.runtime.capturing import Capturer
 from flor.runtime.policy import RESTORE_RATIO, BlockCosts, should_checkpoint
 from flor.runtime.session import Session
@@ -27,7 +27,7 @@ WORTH = 1.0  # a loop execution is memoized only if it took this many times what
 BESIDE = 0.2  # part of the tolerance up to which resume points are dense beside ends, which answer outer probes
 NESTED_SHARE = 32  # within a nested loop at most one resume point each 1/32 of the time so far
 DENSE_POINTS = 64  # resume points of an outermost loop: each of the first 64, then one each 1/64 of the time so far
-SPARSE_POINTS = 16  # ... and one each 1/16 in any case: without them no worker can jump
+SPARSE_POINTS = 4  # ... and one each 1/4 in any case: from one of them, by way of the ends, a worker comes to any other
 SMALL_POINTS, SMALL_RUN = 256, 1 << 30  # each of the first 256 while the run's packs are smaller than this
 DENSE_ENDS = 2000  # memoized ends of a loop: each of the first 2,000
 DENSE_BYTES = 4 << 30  # ... and all of them only while the run's packs are smaller than this
@@ -61,13 +61,18 @@ class Recorder:
         self.kept: Counter[str] = Counter()  # checkpoints by place
         self.last_end: dict[str, float] = {}
         self.ends = 0
+        self.looping = False
         self.pause_until: dict[str, tuple[float, float]] = {}
         self.room = memory_for_copies() // 2 if capturer is not None else 0
         self.not_before = self.wake = NEVER
         self._plan_next()
 
     def entering(self, frame: LoopFrame, caller: FrameType) -> Callable[[Iterable[Any]], Iterator[Any]] | None:
-        """Nothing is skipped while recording."""
+        """Nothing is skipped while recording; time before the first loop is not training's."""
+        if not self.looping:
+            self.looping = True
+            self.budget.begun = clock()
+            self._plan_next()
         return None
 
     def boundary(self, frame: LoopFrame, caller: FrameType, now: float, index: int) -> bool:
@@ -194,6 +199,8 @@ class Recorder:
         self.tally.stall += stall
         self.budget.spend(stall)
         self.budget.taken(stall, expected)
+        if self.tally.taken == 1:  # the first holds everything; what the next one holds is seen when it is looked at
+            self.budget.next_price = MARGIN * admission.walked
         self._plan_next()
 
     def _may_wait(self) -> bool:
