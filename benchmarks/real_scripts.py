@@ -1,11 +1,13 @@
 """Public training scripts, unmodified, under flor: is the replay exact, is recording harmless, how fast is it?
 
     python benchmarks/real_scripts.py --mirror pytorch/examples=DIR --mirror karpathy/nanoGPT=DIR [--only NAME]...
+        [--json FILE] [--page FILE]
 
 A mirror is a git directory (bare or not) with the scripts; nothing of them is kept here. For each script: a plain run,
 `flor record`, then for each probe a full run with the probe in place, which is the oracle, and replays with one and
 with two workers, whose output must be the oracle's probe lines. Modules that the scripts import and that may not be
-here come from `standins/`.
+here come from `standins/`. Rows that a `--json` file has already are replaced by those measured now, the others stay;
+`--page` renders them all (docs/real-scripts.md, from docs/results/real_scripts.json).
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from string import Template
 
+from machine import facts_line
 from real_cases import CASES, Case, Probe
 
 STANDINS = Path(__file__).with_name("standins")
@@ -267,6 +271,26 @@ def table(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
+def with_earlier(rows: list[Row], earlier: list[Row]) -> list[Row]:
+    """All rows in the order of the cases, those measured now in place of earlier ones."""
+    known = {(row.script, row.probe): row for row in [*earlier, *rows]}
+    places = {case.name: place for place, case in enumerate(CASES)}
+    return sorted(known.values(), key=lambda row: (places.get(row.script, len(places)), row.probe != "outer"))
+
+
+def page(rows: list[Row]) -> str:
+    """The page of the documentation."""
+    exact = sum(row.verdict == "exact" for row in rows)
+    others = [f"{row.script}, {row.probe}: {'; '.join(row.notes)}" for row in rows if row.verdict != "exact"]
+    return Template((Path(__file__).parent / "real_scripts.template.md").read_text()).substitute(
+        exact=exact,
+        all=len(rows),
+        table=table(rows),
+        machine=facts_line(),
+        others="\n".join(f"- {one}" for one in others),
+    )
+
+
 def main() -> None:
     """Try each script, then print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -276,6 +300,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=300, help="seconds that one process may take")
     parser.add_argument("--keep", type=Path, help="work here, and leave it all there")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--page", type=Path)
     args = parser.parse_args()
     bench = Bench(dict(pair.split("=", 1) for pair in args.mirror), shlex.split(args.flor), args.limit)
     rows: list[Row] = []
@@ -292,7 +317,11 @@ def main() -> None:
                 print(f"{row.script}, {row.probe}: {row.verdict}", *row.notes, sep="\n    ", flush=True)
     print("\n" + table(rows))
     if args.json:
-        args.json.write_text(json.dumps([asdict(row) for row in rows], indent=1))
+        earlier = [Row(**row) for row in json.loads(args.json.read_text())] if args.json.exists() else []
+        rows = with_earlier(rows, earlier)
+        args.json.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
+    if args.page:
+        args.page.write_text(page(rows))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from torch.nn.functional import cross_entropy
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--save", action="store_true")
-parser.add_argument("--epochs", type=int, default=7)
+parser.add_argument("--epochs", type=int, default=3)
 args = parser.parse_args()
 
 
@@ -31,12 +31,12 @@ class Translator(nn.Module):
 torch.manual_seed(0)
 model = Translator(1000, 256)
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-sentences = torch.randint(1000, (256, 24))
+sentences = torch.randint(1000, (384, 24))
 
 begun = time.perf_counter()
 for epoch in range(args.epochs):
     total = 0.0
-    for batch in torch.randperm(len(sentences)).split(16):
+    for batch in torch.randperm(len(sentences)).split(4):
         source, target = sentences[batch], sentences[batch].flip(1)
         loss = cross_entropy(model(source, target).transpose(1, 2), target)
         optimizer.zero_grad()
@@ -44,7 +44,7 @@ for epoch in range(args.epochs):
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         total += loss.item()
-    print(f"epoch {epoch} loss {total / 16:.6f}")
+    print(f"epoch {epoch} loss {total / 96:.6f}")
     if args.save:
         torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, f"epoch{epoch}.pt")
 print("seconds", time.perf_counter() - begun)

@@ -9,8 +9,8 @@ from torch.nn.functional import cross_entropy
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--save", action="store_true")
-parser.add_argument("--epochs", type=int, default=10)
-parser.add_argument("--batches", type=int, default=18)
+parser.add_argument("--epochs", type=int, default=8)
+parser.add_argument("--batches", type=int, default=32)
 args = parser.parse_args()
 
 torch.manual_seed(0)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from flor.query.runs import run as open_run
 from tests.integrations.conftest import Studio
 
 pytest.importorskip("lightning")
-pytestmark = pytest.mark.long  # importing it takes seconds
-
 SCRIPT = """
 import lightning
 import torch
@@ -95,6 +95,12 @@ def probed(place: str, *lines: str, script: str = SCRIPT) -> str:
     return script.replace(found, "\n".join(f"{indent}{line}  #@" for line in lines))
 
 
+def test_a_line_in_a_hook_skips_the_batches(studio: Studio) -> None:
+    done = studio.exact(probed("in a hook", f'print("norm", {NORM})'))
+    assert re.search(r"[1-9] skipped", done.stderr), done.stderr
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("workers", ["1", "2"])
 @pytest.mark.parametrize("place", ["in training_step", "in a hook", "in a callback", "after"])
 def test_a_line_anywhere_is_answered(studio: Studio, place: str, workers: str) -> None:
@@ -107,12 +113,14 @@ def test_a_line_anywhere_is_answered(studio: Studio, place: str, workers: str) -
     studio.exact(probed(place, line), "-j", workers)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_new_hook_is_answered(studio: Studio, workers: str) -> None:
     lines = "def on_train_epoch_start(self):", f'    print("begin", self.current_epoch, {NORM})'
     studio.exact(probed("a hook", *lines), "-j", workers)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_new_callback_is_answered(studio: Studio, workers: str) -> None:
     lines = (
@@ -124,10 +132,12 @@ def test_a_new_callback_is_answered(studio: Studio, workers: str) -> None:
     studio.exact(text.replace("    # before", "    trainer.callbacks.append(Norms())  #@"), "-j", workers)
 
 
+@pytest.mark.long
 def test_manual_optimization_is_answered(studio: Studio) -> None:
     studio.exact(probed("in training_step", 'print("loss", batch_idx, loss.item())', script=MANUAL), "-j", "2")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", [("train.py",), ("-m", "flor", "record", "train.py")])
 def test_the_callback_logs_what_loggers_get(studio: Studio, command: tuple[str, ...]) -> None:
     head = "from flor.integrations.lightning import FlorCallback\n"

@@ -11,8 +11,6 @@ from tests.integrations.conftest import Studio
 
 pytest.importorskip("transformers")
 pytest.importorskip("accelerate")
-pytestmark = pytest.mark.long  # each process imports it, which takes seconds
-
 SCRIPT = """
 import torch
 from transformers import Trainer, TrainerCallback, TrainingArguments, set_seed
@@ -99,6 +97,7 @@ def test_a_line_in_a_callback_skips_the_batches(studio: Studio) -> None:
     assert re.search(r"[3-9] skipped", done.stderr), done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("workers", ["1", "2"])
 @pytest.mark.parametrize("place", ["in forward", "in compute_loss", "in a callback", "after"])
 def test_a_line_anywhere_is_answered(studio: Studio, place: str, workers: str) -> None:
@@ -111,12 +110,14 @@ def test_a_line_anywhere_is_answered(studio: Studio, place: str, workers: str) -
     studio.exact(probed(place, line), "-j", workers)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_new_callback_is_answered(studio: Studio, workers: str) -> None:
     hook = "def on_epoch_end(self, args, state, control, model=None, **kwargs):"
     studio.exact(with_class(hook, f'    print("norm", {NORM})'), "-j", workers)
 
 
+@pytest.mark.long
 def test_what_a_new_callback_counts_is_counted_from_the_beginning(studio: Studio) -> None:
     studio.exact(
         with_class(
@@ -131,6 +132,7 @@ def test_what_a_new_callback_counts_is_counted_from_the_beginning(studio: Studio
     )
 
 
+@pytest.mark.long
 def test_a_run_leaves_its_checkpoints_to_the_replay_as_they_were(studio: Studio) -> None:
     studio.exact(probed("in a callback", f'print("norm", {NORM})'))
     files = {path: path.stat().st_mtime_ns for path in (studio.folder / "out").rglob("*")}
@@ -138,6 +140,7 @@ def test_a_run_leaves_its_checkpoints_to_the_replay_as_they_were(studio: Studio)
     studio.exact(probed("in forward", 'print("hidden", hidden.sum().item())'), "-j", "2")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", [("train.py",), ("-m", "flor", "record", "train.py")])
 def test_the_callback_logs_what_the_trainer_reports(studio: Studio, command: tuple[str, ...]) -> None:
     head = "from flor.integrations.transformers import FlorCallback\n"

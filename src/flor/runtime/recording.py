@@ -26,8 +26,10 @@ FIRST_GUESS = 5e-3  # seconds that the first look at the state is expected to co
 WORTH = 1.0  # a loop execution is memoized only if it took this many times what saving and restoring it costs
 BESIDE = 0.2  # part of the tolerance up to which resume points are dense beside ends, which answer outer probes
 NESTED_SHARE = 32  # within a nested loop at most one resume point each 1/32 of the time so far
+NESTED_WAIT, LEAST_WAIT = 5.0, 1.0  # seconds from one to the next, and if overhead is no matter
 DENSE_POINTS = 64  # resume points of an outermost loop: each of the first 64, then one each 1/64 of the time so far
 SPARSE_POINTS = 4  # ... and one each 1/4 in any case: from one of them, by way of the ends, a worker comes to any other
+SPARSE_WAIT = 10.0  # seconds: in so short a time ends lead through as fast
 SMALL_POINTS, SMALL_RUN = 256, 1 << 30  # each of the first 256 while the run's packs are smaller than this
 DENSE_ENDS = 2000  # memoized ends of a loop: each of the first 2,000
 DENSE_BYTES = 4 << 30  # ... and all of them only while the run's packs are smaller than this
@@ -71,7 +73,7 @@ class Recorder:
         """Nothing is skipped while recording; time before the first loop is not training's."""
         if not self.looping:
             self.looping = True
-            self.budget.begun = clock()
+            self.begun = self.budget.begun = self.last_nested = self.last_outer = clock()
             self._plan_next()
         return None
 
@@ -108,7 +110,7 @@ class Recorder:
         elapsed = now - self.begun
         if frame is not self.session.stack[0]:
             affordable = self.budget.allows(self.budget.next_price, now, BESIDE)
-            if not affordable or now - self.last_nested < max(1.0, elapsed / NESTED_SHARE):
+            if not affordable or now - self.last_nested < max(self._wait(), elapsed / NESTED_SHARE):
                 return
             self.last_nested = now
         elif not self._point_is_due(index, now, elapsed):
@@ -117,9 +119,15 @@ class Recorder:
             self.last_outer = now
         self._take(Key(self._execution(frame), index), frame, caller)
 
+    def _wait(self) -> float:
+        """Between resume points of nested loops: what is not worth its price is soon computed again."""
+        return NESTED_WAIT if self.budget.adaptive else LEAST_WAIT
+
     def _point_is_due(self, index: int, now: float, elapsed: float) -> bool:
         """Every outer iteration as long as that is cheap; where ends are kept too, these come first."""
         since = now - self.last_outer
+        if self.ends and self.budget.adaptive and elapsed < SPARSE_WAIT:
+            return False
         if self.ends and not self.budget.allows(self.budget.next_price, now, BESIDE):
             return since >= elapsed / SPARSE_POINTS
         written = self.writer.ledger.bytes_written if self.writer else 0

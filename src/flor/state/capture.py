@@ -40,8 +40,9 @@ def capture(
         memory.barrier.settle()
     try:
         with quiet_torch(), no_collection():
-            walk = Walker(project, budget_nodes)
-            _capture(snapshot, scopes, walk, optional or {}, memory or Memory(), admit)
+            memory = memory or Memory()
+            walk = Walker(project, budget_nodes, memory.kinds)
+            _capture(snapshot, scopes, walk, optional or {}, memory, admit)
     except TooMany:
         snapshot.declined = True
         snapshot.refusals.append(Refusal("", "graph", f"more than {budget_nodes} objects are reachable"))

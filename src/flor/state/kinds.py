@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import sys
 import types
 import weakref
 from array import array
@@ -187,9 +188,13 @@ def _by_layout(cls: type) -> str:
     return _NATIVE.get(native, "reduced")
 
 
+UNSETTLED = frozenset(("tensor", "array", "inert", "dict"))
+"""Kinds that an object's class does not settle."""
+
+
 def refine(kind: str, obj: Any) -> str:
-    """The kind of one object where its class does not settle it."""
-    if kind == "tensor" and obj.layout is not loaded.torch().strided:
+    """The kind of one object whose class does not settle it."""
+    if kind == "tensor" and obj.layout is not sys.modules["torch"].strided:
         return "sparse"
     if kind == "array" and obj.dtype.kind == "O":
         return "object-array"

@@ -37,6 +37,7 @@ class Memory:
     ownerless: dict[int, weakref.ref[Any]] = field(default_factory=dict)
     staging: Staging = field(default_factory=Staging)
     barrier: Barrier = field(default_factory=Barrier)
+    kinds: weakref.WeakKeyDictionary[type, str] = field(default_factory=weakref.WeakKeyDictionary)  # of each class
     lock: Any = field(default_factory=threading.Lock, repr=False)
 
     def recall(self, key: Hashable) -> Remembered | None:

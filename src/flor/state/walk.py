@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from typing import Any
 
 from flor.state.bulk import blob_from
 from flor.state.handler import Refused
-from flor.state.kinds import HANDLERS, choose, refine
+from flor.state.kinds import HANDLERS, UNSETTLED, choose, refine
 from flor.state.names import type_name
 from flor.state.regions import Region, Use
 from flor.state.snapshot import ATOMS, LONG_TEXT, Blob, Node, Ref, Slot
@@ -21,7 +21,9 @@ class TooMany(Exception):
 class Walker:
     """One capture's walk. Numbers are given in order of discovery, which depends on the objects alone."""
 
-    def __init__(self, project: Callable[[str], bool], budget: int | None = None) -> None:
+    def __init__(
+        self, project: Callable[[str], bool], budget: int | None = None, kinds: MutableMapping[type, str] | None = None
+    ) -> None:
         self.nodes: list[Node] = []
         self.objects: list[Any] = []
         self.blobs: list[Blob] = []
@@ -31,6 +33,7 @@ class Walker:
         self._memo: dict[int, Ref] = {}
         self._namespaces: dict[int, Ref] = {}  # whose `__dict__` each one was first
         self._kinds: dict[type, str] = {}
+        self._chosen: MutableMapping[type, str] = {} if kinds is None else kinds  # by earlier walks too
         self._modules: dict[str, bool] = {}
         self._ask, self._budget = project, budget
         self._later: list[Callable[[Callable[[Any], Slot]], None]] = []
@@ -112,8 +115,9 @@ class Walker:
         kind = self._kinds.get(cls)
         try:
             if kind is None:
-                kind = self._kinds[cls] = choose(cls, self.project)
-            kind = refine(kind, obj)
+                kind = self._kinds[cls] = self._kind(cls)
+            if kind in UNSETTLED:
+                kind = refine(kind, obj)
             return self._save(obj.__wrapped__) if kind == STAND_IN else HANDLERS[kind].save(obj, self)
         except Refused as refused:
             return self._refuse(obj, str(refused))
@@ -121,6 +125,12 @@ class Walker:
             raise
         except Exception as error:
             return self._refuse(obj, f"saving it failed: {type(error).__name__}: {error}")
+
+    def _kind(self, cls: type) -> str:
+        kind = self._chosen.get(cls)
+        if kind is None:
+            kind = self._chosen[cls] = choose(cls, self.project)
+        return kind
 
     def _refuse(self, obj: Any, reason: str) -> Node:
         self.refused.append((self._next, reason))

@@ -14,7 +14,8 @@ from flor.state.snapshot import ATOMS, Node, Ref, Slot
 
 FACTORY = "default_factory"
 PLAIN = ATOMS | {bytes}
-ORDERED = type_name(OrderedDict())
+EMPTY = Node("dict", type_name(OrderedDict()), None, [], {})
+"""The node of every empty ordered dict; nodes are not changed once they are saved."""
 
 
 def _native(obj: Any) -> Any:
@@ -31,7 +32,7 @@ class DictHandler(Handler):
     def save(self, obj: Any, walk: Walk) -> Node:
         """Keys and values by turns."""
         if type(obj) is OrderedDict and not len(obj) and not attributes.namespace(obj):
-            return Node(self.kind, ORDERED, None, [], {})  # a module has a dozen of them, for hooks
+            return EMPTY  # a module has a dozen of them, for hooks
         slot = walk.slot
         items: list[Slot] = []
         for key, value in list(_native(obj).items(obj)):

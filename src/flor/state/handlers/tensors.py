@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -14,24 +15,29 @@ from flor.state.snapshot import Node, Slot
 from flor.state.tripwire import graph_name, with_tripwire
 
 GRAD = "grad"
+_NAMES: dict[Any, str] = {}
 
 
 def region_of(tensor: Any) -> Region:
     """The memory that a strided tensor looks into."""
     storage = tensor.untyped_storage()
-    return Region(str(tensor.device), storage.data_ptr(), storage.nbytes(), storage)
+    return Region(_name(tensor.device), storage.data_ptr(), storage.nbytes(), storage)
 
 
 def _extent(tensor: Any) -> tuple[int, int]:
-    if not tensor.numel():
+    count = tensor.numel()
+    if not count:
         return 0, 0
+    if tensor.is_contiguous():
+        start, width = tensor.storage_offset(), tensor.element_size()
+        return start * width, (start + count) * width
     last = sum((size - 1) * stride for size, stride in zip(tensor.size(), tensor.stride(), strict=True))
     start, width = tensor.storage_offset(), tensor.element_size()
     return start * width, (start + last + 1) * width
 
 
 def _unsupported(tensor: Any) -> str:
-    torch = loaded.torch()
+    torch = sys.modules["torch"]
     if tensor.layout is not torch.strided:
         return f"tensors of layout {tensor.layout} are not kept"
     if tensor.is_quantized or tensor.is_nested:
@@ -66,7 +72,7 @@ class TensorHandler(Handler):
             version = None if obj.requires_grad or obj.is_inference() else Version(obj)
             region = region_of(obj)
             node.items = [walk.region(region, (low, high), node.meta["dtype"], node.meta["shape"], version)]
-        node.attrs = attribute_slots(obj, walk)
+        node.attrs = attribute_slots(obj, walk) if _has_attributes(obj) else {}
         if (leaf or obj.retains_grad) and obj.grad is not None:
             node.attrs = {**node.attrs, GRAD: walk.slot(obj.grad)}
         return node
@@ -117,10 +123,24 @@ class TensorHandler(Handler):
             attributes.write(obj, own)
 
 
+def _has_attributes(tensor: Any) -> bool:
+    """False for a tensor of torch's own classes that nobody has given an attribute."""
+    torch = sys.modules["torch"]
+    return type(tensor) not in (torch.Tensor, torch.nn.Parameter) or bool(attributes.namespace(tensor))
+
+
+def _name(thing: Any) -> str:
+    """A dtype or a device as text, which takes longer to make than to look up."""
+    found = _NAMES.get(thing)
+    if found is None:
+        found = _NAMES[thing] = str(thing)
+    return found
+
+
 def _geometry(tensor: Any) -> dict[str, Any]:
     return {
-        "dtype": str(tensor.dtype),
-        "device": str(tensor.device),
+        "dtype": _name(tensor.dtype),
+        "device": _name(tensor.device),
         "shape": list(tensor.size()),
         "stride": list(tensor.stride()),
         "offset": tensor.storage_offset(),
