@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -98,6 +100,29 @@ def test_a_signal_handler_that_logs_in_the_middle_of_a_call_loses_nothing(
     numbers = journal.intern(""), journal.intern(PROBE)
     journal.log(Channel.STDOUT, *numbers, b"", Tag.STR, Interrupted(b"line\n"), 1.0)
     assert sorted(texts(journal)) == ["from the handler\n", "line\n"]
+
+
+def test_a_forked_child_does_not_wait_for_a_thread_that_it_does_not_have(journal: JoiningJournal, write: Write) -> None:
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with journal._joining:
+            held.set()
+            done.wait(30)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait(30)
+    child = os.fork()
+    if not child:
+        signal.alarm(10)
+        write("in the child\n")
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    done.set()
+    thread.join()
+    assert status == 0
+    assert texts(journal) == []
 
 
 SCRIPT = """

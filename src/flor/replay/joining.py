@@ -87,6 +87,11 @@ class JoiningJournal(JournalWriter):
                 self._put_down()
             super().append(record)
 
+    def _forsake(self) -> None:
+        """In a forked child: another thread may have had the lock, and will never give it back here."""
+        self._joining, self._busy, self.line = threading.RLock(), False, None
+        super()._forsake()
+
     def _add(self, data: bytes) -> None:
         assert self.line is not None
         self.line.pieces.append(data)

@@ -50,6 +50,7 @@ class Replayer:
     counts: Counts = field(default_factory=Counts)
     collecting: bool = False
     last_restored: Key | None = None
+    passed: LoopFrame | None = None  # a loop under way with nothing in it to compare with: its steps are let pass
     raised: tuple[int, Position] = (0, ())  # the identity of an exception, and where it was raised
     session: Session = field(init=False)
     watch: ProbeWatch = field(default_factory=ProbeWatch)
@@ -73,10 +74,14 @@ class Replayer:
 
     def boundary(self, frame: LoopFrame, caller: FrameType, now: float, index: int) -> bool:
         """Restore where the jump ends, begin and end the segment, check what was reached by executing."""
+        if frame is self.passed:
+            return True
         if frame.key == SKIP:
             return False
         execution = self._execution(frame)
         if execution != self.plan.main:
+            if frame.steady and not self.checkpoints.inside(execution):
+                self.passed = frame
             if index:
                 self._check(Key(execution, index), frame, caller)
             return True

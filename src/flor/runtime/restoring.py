@@ -6,6 +6,7 @@ import importlib
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -14,6 +15,7 @@ from xxhash import xxh3_128_hexdigest
 
 from flor.errors import Damaged, RestoreMismatch
 from flor.model.checkpoints import Checkpoint, Key
+from flor.model.positions import Execution
 from flor.runtime.capturing import DeadNames
 from flor.runtime.scopes import ITEM, ScopeReader
 from flor.runtime.sites import LoopFrame
@@ -36,6 +38,14 @@ class Checkpoints:
     def exists(self, key: Key) -> bool:
         """True if there is one to compare with."""
         return key in self.found and str(key) not in self.without and key.execution.loop not in self.without
+
+    def inside(self, execution: Execution) -> bool:
+        """True if there may be one at an iteration of this execution."""
+        return execution in self._with_points
+
+    @cached_property
+    def _with_points(self) -> frozenset[Execution]:
+        return frozenset(key.execution for key in self.found if key.iteration is not None)
 
     def usable(self, key: Key) -> bool:
         """True if it holds every name that the source, as it is now, may read after it."""
