@@ -1,4 +1,4 @@
-"""Cifr in miniature: SqueezeNet on small images. A small state; some of each step on an accelerator."""
+"""Cifr in miniature: SqueezeNet on small images. A small state; most of each step on an accelerator."""
 
 import argparse
 import time
@@ -14,9 +14,9 @@ parser.add_argument("--epochs", type=int, default=3)
 args = parser.parse_args()
 
 torch.manual_seed(0)
-images = torch.randn(480, 3, 32, 32)
+images = torch.randn(120, 3, 32, 32)
 labels = (images.mean((1, 2, 3)) > 0).long()
-loader = DataLoader(TensorDataset(images, labels), batch_size=8, shuffle=True)
+loader = DataLoader(TensorDataset(images, labels), batch_size=2, shuffle=True)
 model = squeezenet(100)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
 
@@ -29,7 +29,7 @@ def train_epoch():
         loss.backward()
         optimizer.step()
         total += loss.item()
-        time.sleep(0.05)  # the rest of the step is on an accelerator
+        time.sleep(0.07)  # the rest of the step is on an accelerator
     return total / len(loader)
 
 

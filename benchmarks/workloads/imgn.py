@@ -31,7 +31,7 @@ def train():
         loss.backward()
         optimizer.step()
         total += loss.item()
-        time.sleep(0.15)  # the rest of the step is on an accelerator
+        time.sleep(0.2)  # the rest of the step is on an accelerator
     return total / len(loader)
 
 
