@@ -95,6 +95,7 @@ def probed(place: str, *lines: str, script: str = SCRIPT) -> str:
     return script.replace(found, "\n".join(f"{indent}{line}  #@" for line in lines))
 
 
+@pytest.mark.long
 def test_a_line_in_a_hook_skips_the_batches(studio: Studio) -> None:
     done = studio.exact(probed("in a hook", f'print("norm", {NORM})'))
     assert re.search(r"[1-9] skipped", done.stderr), done.stderr

@@ -127,7 +127,16 @@ ROWS = [
 ]  # fmt: skip
 
 
+LONG = {"script,-trace-and-loaders"}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("row", ROWS, ids=names(ROWS))
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(row, id=name, marks=[pytest.mark.long] * (name in LONG))
+        for row, name in zip(ROWS, names(ROWS), strict=True)
+    ],
+)
 def test_torch_does_what_it_does_under_python(row: Row, tmp_path: Path) -> None:
     assert_same(row, tmp_path / "work")

@@ -143,6 +143,7 @@ def test_a_wrapped_writer_is_heard_where_it_is_called_once(scene: Scene, tensorb
     assert [(record.name, record.position) for record in kept] == [("a", (("#0", 0, i),)) for i in range(2)]
 
 
+@pytest.mark.long
 def test_a_script_that_logs_in_the_background_itself_replays_exactly(tmp_path: Path) -> None:
     text = SCRIPT.replace("writer = SummaryWriter(sys.argv[1])", "writer = flor.background(SummaryWriter(sys.argv[1]))")
     text = text.replace("import sys\n", "import flor\nimport sys\n").replace('writer.add_scalar("late"', "#")
