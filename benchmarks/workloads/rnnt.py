@@ -9,7 +9,7 @@ from torch.nn.functional import cross_entropy
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--save", action="store_true")
-parser.add_argument("--epochs", type=int, default=3)
+parser.add_argument("--epochs", type=int, default=4)
 args = parser.parse_args()
 
 

@@ -258,6 +258,12 @@ def test_a_doubtful_probe_gets_a_call_before_and_after() -> None:
     assert "_flor.probing('train.py:3')\n        print(model(x))\n        _flor.probed('train.py:3')" in text
 
 
+def test_only_a_probes_print_is_ours_to_say() -> None:
+    source = "print(1)\nprint(a, b, sep='')\nrich.print(a)\n"
+    text = ast.unparse(instrument(ast.parse(source), "train.py", probes={2, 3}))
+    assert text == "print(1)\n_flor.say(print, a, b, sep='')\nrich.print(a)"
+
+
 def test_a_loop_can_go_under_another_name() -> None:
     text = ast.unparse(instrument(ast.parse("for x in xs:\n    f(x)"), "train.py", rename=lambda loop: f"+{loop}"))
     assert "_flor.iterate('+train.py::<module>#0', xs)" in text

@@ -144,6 +144,7 @@ for epoch in range(4):
         "print(step, end='')",
         "sys.stdout.write(f'{step},')",
         "print('a', 'b', sep='\\n', end='')",
+        "print(step, [total], flush=True)",
     ],
 )
 def test_each_way_to_print_gives_what_a_full_run_prints(tmp_path: Path, probe: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
@@ -94,9 +94,9 @@ class Scene:
     logbook: Logbook
     scope: dict[str, Any] = field(default_factory=dict)
 
-    def play(self, text: str) -> list[Any]:
+    def play(self, text: str, probes: Set[int] = frozenset()) -> list[Any]:
         """Run a text with our calls in it; what `here(value)` in it noted, each with its position."""
-        tree = instrument(ast.parse(textwrap.dedent(text)), FILE)
+        tree = instrument(ast.parse(textwrap.dedent(text)), FILE, probes=probes)
         self.scope.update(__name__="scene", _flor=hooks, flor=flor, here=self.here)
         exec(compile(tree, FILE, "exec"), self.scope)
         return self.places

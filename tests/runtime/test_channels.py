@@ -75,6 +75,41 @@ def test_what_is_printed_passes_on_and_is_kept(scene: Scene) -> None:
     }
 
 
+def test_a_probes_print_is_one_piece(scene: Scene) -> None:
+    with watched(scene) as stdout:
+        scene.play("print('a', 1, 0.1, True, None)\nprint()", probes={1, 2})
+    assert [piece.data for piece in of(scene, Channel.STDOUT)] == [b"a 1 0.1 True None\n", b"\n"]
+    assert stdout.bytes.getvalue() == b"a 1 0.1 True None\n\n"
+
+
+def test_a_probes_print_of_an_object_that_prints_keeps_its_order(scene: Scene) -> None:
+    class Loud:
+        def __str__(self) -> str:
+            print("asked;", end="")
+            return "loud"
+
+    scene.scope["x"] = Loud()
+    with watched(scene) as stdout:
+        scene.play("print('a', x, end='.')", probes={1})
+    assert stdout.bytes.getvalue() == b"a asked;loud."
+
+
+def test_a_probes_print_goes_where_stdout_was_turned_to(scene: Scene) -> None:
+    pieces: list[str] = []
+    scene.scope["aside"] = type("Aside", (), {"write": lambda _, text: pieces.append(text)})()
+    with watched(scene) as stdout:
+        scene.play("import sys\nsys.stdout = aside\nprint('a', 1)", probes={3})
+    assert pieces == ["a", " ", "1", "\n"]
+    assert stdout.bytes.getvalue() == b""
+
+
+def test_a_print_of_the_scripts_own_is_called_as_it_is(scene: Scene) -> None:
+    with watched(scene) as stdout:
+        scene.play("said = []\nprint = said.append\nprint(1)", probes={3})
+    assert scene.scope["said"] == [1]
+    assert stdout.bytes.getvalue() == b""
+
+
 def test_pieces_belong_to_the_statement_that_wrote_them(scene: Scene) -> None:
     with watched(scene):
         scene.play(

@@ -26,12 +26,14 @@ class Compiler:
         texts: Mapping[str, str] | None = None,
         rename: Callable[[str], str] = str,
         doubtful: Mapping[str, frozenset[int]] | None = None,
+        probes: Mapping[str, frozenset[int]] | None = None,
     ) -> None:
         self.project = project
         self.keep = keep
         self.on_trouble = on_trouble
         self.texts = texts or {}  # what to execute in place of what is on disk
         self.doubtful = doubtful or {}  # lines of probes to be watched, file by file
+        self.probes = probes or {}  # lines of all probes, file by file
         self.rename = rename  # what a loop is called, where that differs from its place in the source
 
     def compiles(self, path: str) -> bool:
@@ -58,7 +60,8 @@ class Compiler:
                 source, path, "exec", ast.PyCF_ONLY_AST, dont_inherit=True
             )  # no frame of `ast` in a traceback
             assert isinstance(tree, ast.Module)
-            marked = instrument(tree, name, self.rename, self.doubtful.get(name, frozenset()))
+            doubtful, probes = (lines.get(name, frozenset()) for lines in (self.doubtful, self.probes))
+            marked = instrument(tree, name, self.rename, doubtful, probes)
         except SyntaxError:
             raise
         except Exception as error:  # a failure of ours never stops training

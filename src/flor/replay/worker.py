@@ -83,6 +83,7 @@ class Worker:
             texts=order.sources,
             rename=self._loop_name,
             doubtful={file: frozenset(lines) for file, lines in order.doubtful.items()},
+            probes={file: frozenset(lines) for file, lines in order.probe_lines.items()},
         )
         self.stage = Stage(self.project, self.compiler, self._trouble)
         self.overlay = Overlay(folder / f"files-{self.name}", pass_through=[folder])

@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 from flor.runtime import api, current
 
 Value = TypeVar("Value")
+PRINT = print
+PLAIN = frozenset({str, int, float, bool, type(None)})  # what becomes text without a line of Python
 
 
 def _never() -> bool:
@@ -115,6 +117,18 @@ def log(statement: str, name: str, value: Value) -> Value:
     if session is not None and session.logbook is not None:
         session.logbook.at(statement, name, value)
     return value
+
+
+def say(function: Callable[..., Any], *values: Any, **how: Any) -> Any:
+    """`print` in a probe: in one piece, where nobody but us can tell that from the many that it writes."""
+    if function is PRINT and not how and not compiling():
+        session = current.session
+        write = getattr(sys.stdout, "write", None)
+        ours = session is not None and session.logbook is not None and session.logbook.write_stdout
+        if ours and write is ours and all(type(value) in PLAIN for value in values):
+            write(" ".join(map(str, values)) + "\n")
+            return None
+    return function(*values, **how)
 
 
 # torch.compile runs a function so marked once, when it traces, and takes the result as a constant.

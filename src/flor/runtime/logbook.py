@@ -49,6 +49,7 @@ class Logbook:
         self.records = 0
         self.lost = 0  # pieces that could not be kept; a replay that lost any is not exact
         self.stand_ins: list[CodeType] = []  # functions of ours that stand in for a library's
+        self.write_stdout: Callable[[str], int] | None = None  # ours, if stdout is watched
         self._log = sink.log
         self._stack = session.stack
 

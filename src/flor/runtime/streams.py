@@ -32,6 +32,8 @@ class StreamWatch:
     def _watch(self, channel: Channel, stream: TextIO) -> None:
         watch = _Watched(self.logbook, channel, stream)
         self._shadow(stream, "write", watch.write)
+        if channel is Channel.STDOUT:
+            self.logbook.write_stdout = watch.write
         buffer = getattr(stream, "buffer", None)
         if buffer is not None:
             self._shadow(stream, "flush", watch.flush)

@@ -10,7 +10,8 @@ A `for` becomes                                 a `while` becomes
         _flor.end(LOOP)                             finally:
                                                         _flor.end(LOOP)
 
-and `flor.log(name, value)` becomes `_flor.log(STATEMENT, name, value)` where `flor` can only be ours.
+and `flor.log(name, value)` becomes `_flor.log(STATEMENT, name, value)` where `flor` can only be ours. In a probe
+`print(a, b)` becomes `_flor.say(print, a, b)`.
 """
 
 from __future__ import annotations
@@ -39,15 +40,20 @@ COMPILERS = frozenset(
 
 
 def instrument(
-    tree: ast.Module, file: str, rename: Callable[[str], str] = str, doubtful: AbstractSet[int] = frozenset()
+    tree: ast.Module,
+    file: str,
+    rename: Callable[[str], str] = str,
+    doubtful: AbstractSet[int] = frozenset(),
+    probes: AbstractSet[int] = frozenset(),
 ) -> ast.Module:
     """The tree with calls to the runtime; positions are kept, so that tracebacks show the user's lines.
 
     `rename` gives the id that a loop is known by, where that is not its place in this source. `doubtful` are
     the lines of probes that might disturb training: a call before and one after each let replay see whether they do.
+    `probes` are the lines of all probes.
     """
     loops = {loop.node: loop for loop in find_loops(tree, file)}
-    result = _Instrumenter(file, loops, rename, doubtful, flor_is_ours(tree)).visit(tree)
+    result = _Instrumenter(file, loops, rename, doubtful, probes, flor_is_ours(tree)).visit(tree)
     assert isinstance(result, ast.Module)
     if doubtful:
         join_watches(result)
@@ -55,7 +61,7 @@ def instrument(
 
 
 class _Instrumenter(ast.NodeTransformer):
-    """Walks statements; of expressions only calls of `flor.log` are changed, and class bodies not at all."""
+    """Walks statements; of expressions only calls that log are changed, and class bodies not at all."""
 
     def __init__(
         self,
@@ -63,10 +69,12 @@ class _Instrumenter(ast.NodeTransformer):
         loops: Mapping[Any, Loop],
         rename: Callable[[str], str],
         doubtful: AbstractSet[int],
+        probes: AbstractSet[int],
         flor_is_ours: bool,
     ) -> None:
         self.file = file
         self.doubtful = doubtful
+        self.probes = probes
         self.in_probe = False
         self.loops = loops
         self.rename = rename
@@ -128,6 +136,10 @@ class _Instrumenter(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
         self.generic_visit(node)
+        if node.lineno in self.probes and isinstance(node.func, ast.Name) and node.func.id == "print":
+            say = _call("say", node.func, *node.args, at=node)
+            say.keywords = node.keywords
+            return say
         if not (self.flor_is_ours and is_log_call(node)):
             return node
         place = Statement(self.file, node.lineno, ".".join(self.names) or MODULE)
