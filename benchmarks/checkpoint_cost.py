@@ -1,11 +1,15 @@
 """What one checkpoint of a model and its AdamW state costs training: the stall, and the steps that it slows down.
 
-    OMP_NUM_THREADS=1 python benchmarks/checkpoint_cost.py [--gigabytes 0.3 1.2] [--rounds 5] [--json FILE]
+    OMP_NUM_THREADS=1 python benchmarks/checkpoint_cost.py [--gigabytes 0.3 1.2] [--rounds 5] [--idle 0.75]
+    [--json FILE]
 
 One process trains; in turn each tool saves once at the beginning of a window of steps. Its cost is how much longer that
 window took than a window without a checkpoint, so it holds the stall and all that the background does to training.
 Windows without a checkpoint differ among each other too: that is the noise floor. Before each window everything that is
 under way has ended and the disk is quiet. Medians over the rounds.
+
+For the share `--idle` of a step the processor sleeps between the gradients and the optimizer, as it waits for an
+accelerator; with 0 all training is on the processor and what a background thread does is felt in full.
 """
 
 from __future__ import annotations
@@ -35,6 +39,7 @@ class Training:
     """Some training whose steps all take the same time."""
 
     width: int
+    sleeps: float = 0.0  # seconds of each step
     model: nn.Module = field(init=False)
     optimizer: torch.optim.Optimizer = field(init=False)
 
@@ -48,6 +53,7 @@ class Training:
     def step(self) -> None:
         """One step; no gradients are left, so that every tool saves the same bytes."""
         self.model(self.data).square().sum().backward()
+        time.sleep(self.sleeps)
         self.optimizer.step()
         self.optimizer.zero_grad()
 
@@ -105,7 +111,7 @@ def quiet(folder: Path) -> None:
     time.sleep(0.2)
 
 
-def measure(gigabytes: float, rounds: int, seconds: float, only: list[str]) -> dict[str, object]:
+def measure(gigabytes: float, rounds: int, seconds: float, idle: float, only: list[str]) -> dict[str, object]:
     """The rows of one size."""
     training = Training(width=int((gigabytes * 1e9 / (12 * LAYERS)) ** 0.5))
     folder = Path(tempfile.mkdtemp(dir="."))
@@ -115,15 +121,20 @@ def measure(gigabytes: float, rounds: int, seconds: float, only: list[str]) -> d
         begun = time.perf_counter()
         for _ in range(3):
             training.step()
-        step = (time.perf_counter() - begun) / 3
-        steps = max(4, round(seconds / step))
+        busy = (time.perf_counter() - begun) / 3
+        training.sleeps = busy * idle / (1 - idle)
+        step = busy + training.sleeps
+        steps = max(2, round(seconds / step))
         made, missing = make_all(training, folder, only)
         times = take_turns(training, made, folder, rounds, steps)
     finally:
         shutil.rmtree(folder)
     rows = summarize(times)
     copy = memcpy_seconds(training.bytes())
-    return {"bytes": training.bytes(), "step": step, "steps": steps, "memcpy": copy, "rows": rows, "missing": missing}
+    return {
+        "bytes": training.bytes(), "step": step, "idle": idle, "steps": steps, "memcpy": copy, "rows": rows,
+        "missing": missing,
+    }  # fmt: skip
 
 
 def take_turns(
@@ -165,7 +176,8 @@ def markdown(result: dict[str, object]) -> str:
     rows: dict[str, dict[str, float]] = result["rows"]  # type: ignore[assignment]
     lines = [
         f"## {result['bytes'] / 1e9:.2f} GB\n",  # type: ignore[operator]
-        f"{result['steps']} steps a window, {1000 * result['step']:.0f} ms a step; "  # type: ignore[operator]
+        f"{result['steps']} steps a window, {1000 * result['step']:.0f} ms a step, "  # type: ignore[operator]
+        f"of which the processor sleeps {100 * result['idle']:.0f} %; "  # type: ignore[operator]
         f"one warm copy of these bytes: {1000 * result['memcpy']:.0f} ms.\n",  # type: ignore[operator]
         "| tool | stall, ms | stall + slow-down, ms | lowest to highest, ms |",
         "|---|---|---|---|",
@@ -200,11 +212,12 @@ def main() -> None:
     parser.add_argument("--gigabytes", type=float, nargs="+", default=[0.3])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.5, help="how long a window is")
+    parser.add_argument("--idle", type=float, default=0.75, help="share of a step in which the processor sleeps")
     parser.add_argument("--only", nargs="+", default=[])
     parser.add_argument("--json", type=Path)
     parser.add_argument("--markdown", type=Path)
     args = parser.parse_args()
-    sizes = [measure(gigabytes, args.rounds, args.seconds, args.only) for gigabytes in args.gigabytes]
+    sizes = [measure(gigabytes, args.rounds, args.seconds, args.idle, args.only) for gigabytes in args.gigabytes]
     text = "\n\n".join(markdown(size) for size in sizes)
     print(text)
     if args.markdown:
