@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -198,3 +199,11 @@ def _holder(path: Path) -> int:
             except OSError:
                 continue
     raise AssertionError("nobody holds the worker's journal")
+
+
+def test_where_threads_outnumber_cores_they_wait_without_spinning(workshop: Workshop) -> None:
+    cores = len(os.sched_getaffinity(0))
+    recorded(workshop, LOOP.replace('"probe", epoch, batch, total', 'os.environ.get("OMP_WAIT_POLICY")'))
+    assert set(workshop.flor("replay", "-j", "1").stdout.split()) == {"None"}
+    shutil.rmtree(next(workshop.folder.glob(".flor/runs/*/replays")))  # or it is answered from there
+    assert set(workshop.flor("replay", "-j", str(cores + 1)).stdout.split()) == {"passive"}

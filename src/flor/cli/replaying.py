@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -44,8 +43,10 @@ def _replay(run: str | None, store: Path, workers: int | None, epochs: str | Non
 
 def default_workers(run: Any) -> int:
     """As many as the cores allow when each has the recorded number of threads."""
-    threads = next((note.values["threads"] for note in run.notes if note.kind == "torch"), 1)
-    return max(1, len(os.sched_getaffinity(0)) // max(1, int(threads)))
+    from flor.launch.conditions import threads
+    from flor.replay.executors.local import cores
+
+    return max(1, cores() // threads(run))
 
 
 def parse_epochs(text: str | None) -> tuple[int | None, int | None] | None:

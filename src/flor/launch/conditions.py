@@ -32,6 +32,11 @@ def environment(run: Run) -> dict[str, str]:
     return values
 
 
+def threads(run: Run) -> int:
+    """How many threads torch had for one operation when the run was recorded."""
+    return max(1, next((int(note.values["threads"]) for note in run.notes if note.kind == "torch"), 1))
+
+
 def begin_as_recorded(run: Run, imports: ImportWatch) -> None:
     """The random states that the run began with, and its thread counts."""
     facts = run.facts

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from flor.errors import ProbeFailed, WorkerFailed
-from flor.launch.conditions import environment
+from flor.launch.conditions import environment, threads
 from flor.model.checkpoints import Key
 from flor.model.plan import Order, Segment, worker_name
 from flor.model.records import Ended, Note, Record
 from flor.query.runs import Run
 from flor.replay.eventfiles import WORK
-from flor.replay.executors.local import Job, LocalExecutor, Team
+from flor.replay.executors.local import Job, LocalExecutor, Team, cores
 from flor.replay.history import History
 from flor.replay.orders import write_order
 from flor.replay.ranks import rendezvous
@@ -91,8 +91,19 @@ class Crew:
                 shutil.rmtree(self.folder / left, ignore_errors=True)
             write_order(own_order, path)
             own = {"RANK": str(rank), "ROLE_RANK": str(rank)} if meeting else {}
-            jobs.append(Job(path, {**quiet_environment(run), **meeting, **own}))
+            jobs.append(Job(path, {**self._environment(run), **meeting, **own}))
         return Team(number, jobs)
+
+    def _environment(self, run: Run) -> Mapping[str, str]:
+        """The environment of the record, in which nothing is sent anywhere.
+
+        Threads that wait for each other spin, so as to lose no time. Where there are more threads than cores, they spin
+        on the core that the other worker needs, and both take many times as long. How they wait changes no result.
+        """
+        made = {**environment(run), "WANDB_MODE": "disabled"}
+        if min(self.at_once, len(self.orders) * len(self.ranks)) * threads(run) > cores():
+            made.setdefault("OMP_WAIT_POLICY", "passive")
+        return made
 
     def _said(self, number: int, rank: int) -> list[Record]:
         name = worker_name(number, rank, len(self.ranks))
@@ -181,8 +192,3 @@ def _behind_start(said: list[Record]) -> list[Record]:
 def _where(raised: Note) -> str:
     position = raised.values.get("position")
     return f" at {position}" if position else ""
-
-
-def quiet_environment(run: Run) -> Mapping[str, str]:
-    """The environment of the record, in which nothing is sent anywhere."""
-    return {**environment(run), "WANDB_MODE": "disabled"}
