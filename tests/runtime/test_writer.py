@@ -148,6 +148,16 @@ def test_warm_memory_is_there_when_it_is_asked_for(bench: Bench) -> None:
     writer.close(20)
 
 
+def test_nobody_looks_at_the_state_while_memory_is_made_ready(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer, go_on = bench.writer(), threading.Event()
+    monkeypatch.setattr(bench.memory.staging, "warm", lambda _: go_on.wait(30))
+    writer.warm(bench.memory.staging, Counter({1 << 20: 1}))
+    assert not writer.ready()
+    go_on.set()
+    writer.drain()
+    assert writer.ready()
+
+
 def test_sizes_that_change_do_not_pile_up_memory(bench: Bench) -> None:
     writer = bench.writer()
     for number in range(1, 30):

@@ -57,7 +57,7 @@ class Project:
         known = self._known.get(path)
         if known is None:
             # Most questions are about installed packages: answered by their path alone, without asking the disk.
-            foreign = path.startswith(foreign_prefixes()) or any(part in path for part in FOREIGN)
+            foreign = path.startswith((PACKAGE, *foreign_prefixes())) or any(part in path for part in FOREIGN)
             asked = not path.startswith("<") and (bool(self.include) or not foreign)
             known = self._known[path] = asked and self._owns(os.path.realpath(path))
         return known

@@ -83,6 +83,7 @@ class CheckpointWriter:
         self.waits = at_once  # write on the training thread: slow, for comparison
         self.failed = False
         self._under_way = 0
+        self._warming = False
         self._free = threading.Semaphore(STAGED)
         self._writing = threading.Lock()
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
@@ -97,7 +98,7 @@ class CheckpointWriter:
 
     def ready(self) -> bool:
         """True if a snapshot may be taken now without waiting; the caller then owes one `put` or `give_back`."""
-        return not self.failed and self._free.acquire(blocking=False)
+        return not self.failed and not self._warming and self._free.acquire(blocking=False)
 
     def give_back(self) -> None:
         """Nothing was taken after all."""
@@ -116,7 +117,15 @@ class CheckpointWriter:
 
     def warm(self, staging: Staging, sizes: Counter[int]) -> None:
         """Have memory made ready for the copies of a snapshot."""
-        self._do(lambda: staging.warm(sizes))
+
+        def warm() -> None:
+            try:
+                staging.warm(sizes)
+            finally:
+                self._warming = False
+
+        self._warming = True  # a look at the state before it is there would be in vain
+        self._do(warm)
 
     def finished(self) -> Write | None:
         """The oldest write that is over and was not asked for yet."""
