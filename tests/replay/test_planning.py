@@ -43,9 +43,14 @@ def test_a_way_that_costs_more_than_it_evens_out_is_not_taken() -> None:
     assert found == [Segment(0, 8, None), Segment(8, None, 8)]
 
 
-def test_there_is_no_way_over_an_iteration_without_an_end() -> None:
+def test_an_iteration_without_an_end_is_run_on_the_way() -> None:
     found = segments(history(points=[4], ends=[epoch for epoch in range(20) if epoch != 6], inside=0.99), 2)
-    assert found == [Segment(0, 6, None), Segment(6, None, 4)]
+    assert found == [Segment(0, 10, None), Segment(10, None, 4)]
+
+
+def test_a_run_whose_first_end_was_not_kept_is_still_divided() -> None:
+    found = segments(history(points=[], ends=list(range(1, 8)), epochs=8, inside=0.99), 2)
+    assert [segment.start for segment in found] in ([0, 4], [0, 5])
 
 
 def test_without_checkpoints_one_worker_does_it_all() -> None:

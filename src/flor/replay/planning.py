@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from math import inf
 
 from flor.errors import UsageError
@@ -13,6 +13,7 @@ from flor.model.checkpoints import Key
 from flor.model.edits import Edit, Probe
 from flor.model.plan import Plan, Segment
 from flor.model.positions import MODULE
+from flor.replay.cutting import best_cuts
 from flor.replay.history import History, LoopRun
 from flor.source.blocks import Loop, find_loops, match_loops
 from flor.source.effects import loops_that_may_enter
@@ -150,33 +151,30 @@ def _range(epochs: tuple[int | None, int | None] | None, iterations: int) -> tup
 
 
 def split(main: LoopRun, history: History, start: int, stop: int, workers: int, *, open_end: bool) -> list[Segment]:
-    """Split the iterations so that each worker has about the same measured time, at places where it can begin."""
+    """Split the iterations so that the last worker is done soonest by the measured times."""
     points = [point for point in history.resume_points(main.execution) if point < stop]
     ways = _ways(main, history, points, stop)
-    cuts = [start, *_cuts({p: way for p, way in ways.items() if start < p < stop}, main, start, stop, workers), stop]
+    durations = [main.cost(iteration, iteration + 1) for iteration in range(start, stop)]
+    cuts = [start + place for place in best_cuts(durations, ways[start:], workers)]
     segments = []
-    for begin, end in pairwise(cuts):
+    for begin, end in pairwise([start, *cuts, stop]):
         resume = max((point for point in points if point <= begin), default=None) if begin else None
         segments.append(Segment(begin, None if end == stop and open_end else end, resume))
     return segments
 
 
-def _ways(main: LoopRun, history: History, points: list[int], stop: int) -> dict[int, float]:
-    """Iterations that a worker can begin with, each with the seconds from the resume point before it.
+def _ways(main: LoopRun, history: History, points: list[int], stop: int) -> list[float]:
+    """The seconds that a worker needs to come to each iteration, from the resume point before it.
 
-    It goes there by the memoized ends of the loops inside, so all iterations on the way must have one.
+    On the way it skips the loops inside whose end was memoized, and runs the others.
     """
-    spared = _spared(main, history)
-    ways, seconds, reached = {}, 0.0, True
-    at_points = set(points)
+    spared, at_points = _spared(main, history), set(points)
+    ways = [0.0]
     for iteration in range(1, stop):
-        if iteration in at_points:
-            seconds, reached = 0.0, True
-        else:
-            reached = reached and iteration - 1 in spared
-            seconds += max(0.0, main.cost(iteration - 1, iteration) - spared.get(iteration - 1, 0.0)) + RESTORE
-        if reached:
-            ways[iteration] = seconds
+        runs = main.cost(iteration - 1, iteration)
+        skips = RESTORE if iteration - 1 in spared else 0.0
+        way = ways[-1] + skips + max(0.0, runs - spared.get(iteration - 1, 0.0))
+        ways.append(0.0 if iteration in at_points else way)
     return ways
 
 
@@ -192,19 +190,6 @@ def _spared(main: LoopRun, history: History) -> dict[int, float]:
             iteration = parent[depth].iteration
             spared[iteration] = spared.get(iteration, 0.0) + seconds
     return spared
-
-
-def _cuts(ways: dict[int, float], main: LoopRun, start: int, stop: int, workers: int) -> list[int]:
-    """At most workers - 1 places that divide the time evenly, the way to each counted in."""
-    passed = [0.0, *accumulate(main.cost(iteration, iteration + 1) for iteration in range(start, stop))]
-    cuts: list[int] = []
-    for number in range(1, workers):
-        wish = passed[-1] * number / workers
-        later = [place for place in ways if place > (cuts[-1] if cuts else start)]
-        if not later:
-            break
-        cuts.append(min(later, key=lambda place: abs(passed[place - start] - wish) + ways[place]))
-    return cuts
 
 
 def loops_with_else(sources: Sources) -> set[str]:
