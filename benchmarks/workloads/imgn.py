@@ -14,10 +14,10 @@ parser.add_argument("--epochs", type=int, default=3)
 args = parser.parse_args()
 
 torch.manual_seed(0)
-images = torch.randn(24, 3, 64, 64)
+images = torch.randn(16, 3, 64, 64)
 labels = (images.mean((1, 2, 3)) > 0).long()
-loader = DataLoader(TensorDataset(images[:16], labels[:16]), batch_size=2, shuffle=True)
-validation = DataLoader(TensorDataset(images[16:], labels[16:]), batch_size=8)
+loader = DataLoader(TensorDataset(images[:8], labels[:8]), batch_size=2, shuffle=True)
+validation = DataLoader(TensorDataset(images[8:], labels[8:]), batch_size=8)
 model = squeezenet(1000, scale=2)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-4)
 
@@ -31,7 +31,7 @@ def train():
         loss.backward()
         optimizer.step()
         total += loss.item()
-        time.sleep(0.5)  # the rest of the step is on an accelerator
+        time.sleep(1.1)  # the rest of the step is on an accelerator
     return total / len(loader)
 
 

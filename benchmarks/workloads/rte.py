@@ -10,7 +10,7 @@ from torch.nn.functional import cross_entropy
 parser = argparse.ArgumentParser()
 parser.add_argument("--save", action="store_true")
 parser.add_argument("--epochs", type=int, default=8)
-parser.add_argument("--batches", type=int, default=8)
+parser.add_argument("--batches", type=int, default=4)
 args = parser.parse_args()
 
 torch.manual_seed(0)
@@ -29,7 +29,7 @@ for epoch in range(args.epochs):
         optimizer.step()
         optimizer.zero_grad()
         total += loss.item()
-        time.sleep(0.15)  # the rest of the step is on an accelerator
+        time.sleep(0.32)  # the rest of the step is on an accelerator
     scheduler.step()
     print(f"epoch {epoch} loss {total / args.batches:.6f}")
     if args.save:
