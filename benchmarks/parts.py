@@ -22,20 +22,18 @@ class Part:
 FILES = ("--json", "{results}/{name}.json", "--markdown", "{results}/{name}.md")
 LATENCY = ("--only", "outer", "--only", "inner")  # `scale` is figure 11
 
-ONCE = ("flor 2 %", "flor 1 %", "flor, adaptivity off", "torch.save each epoch")
-
 PARTS = (
     Part(
-        "record_overhead", "What recording costs training", ("--rounds", "2", "--once", *ONCE, *FILES),
+        "record_overhead", "What recording costs training", ("--rounds", "1", *FILES),
         ("--rounds", "1", "--only", "wiki", "--epochs", "2", *FILES), own=False,
     ),
     Part("table3", "Table 3"),
     Part("fig01_conservative_optimistic", "Figure 1"),
     Part("fig05_record_overhead", "Figure 5"),
     Part("fig06_adaptivity", "Figure 6"),
-    Part("fig09_replay_latency", "Figure 9"),
+    Part("fig09_replay_latency", "Figure 9", ("--rounds", "1")),
     Part("fig10_parallel", "Figure 10"),
-    Part("fig11_scaleout", "Figure 11"),
+    Part("fig11_scaleout", "Figure 11", ("--seconds", "0.5")),
     Part(
         "replay_latency", "Replay latency", ("--rounds", "1", *LATENCY, *FILES),
         ("--rounds", "1", "--only", "inner", "--shorter", "20", *FILES), own=False,
