@@ -82,8 +82,8 @@ GRAD = "print('PROBE', epoch, step, net[0].weight.grad.norm().item())"
 WEIGHTS = "print('PROBE', epoch, batch, float(weights.std()))"
 MEASUREMENTS = ("outer", "inner", "scale")
 
-MEANING = """- **outer**: a probe of each of 100 epochs, one worker. The ratio is to start-up + restores + the outer loop's
-  own work. Goal 1.3.
+MEANING = """- **outer**: a probe of each of 100 epochs, one worker. The ratio is to start-up + restores + the outer
+  loop's own work. Goal 1.3.
 - **inner**: a probe of each batch, two workers with one thread each. The ideal is measured: two plain processes side
   by side, each with half of the epochs. Goal 0.9 of it.
 - **scale**: 200 epochs of sleeping batches on 16 workers. Goal 14.5; the rest is the start of 16 processes on 2 cores,
