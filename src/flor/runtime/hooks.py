@@ -124,9 +124,10 @@ def say(function: Callable[..., Any], *values: Any, **how: Any) -> Any:
     if function is PRINT and not how and not compiling():
         session = current.session
         write = getattr(sys.stdout, "write", None)
-        ours = session is not None and session.logbook is not None and session.logbook.write_stdout
-        if ours and write is ours and all(type(value) in PLAIN for value in values):
-            write(" ".join(map(str, values)) + "\n")
+        logbook = session.logbook if session is not None else None
+        ours = write is not None and logbook is not None and write is logbook.write_stdout
+        if ours and all(type(value) in PLAIN for value in values):
+            write(" ".join(map(str, values)) + "\n")  # type: ignore[misc]
             return None
     return function(*values, **how)
 
