@@ -5,7 +5,6 @@
 
 A result file that exists is added to: what is measured anew is replaced.
 
-
 outer   A probe after the inner loop of a run of 100 epochs, one worker: the replay's time over the sum of what it
         can't do without: start-up (the same replay of a run of one epoch), the restores, the outer loop's own work.
 inner   A probe in the inner loop, two workers with one thread each: the speed-up over a full run with the probe,
