@@ -41,9 +41,14 @@ class Taken(Recorder):
     tolerance: float
     keys: list[Key] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
+    prepared_at: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        writer: Any = SimpleNamespace(failed=False, ledger=SimpleNamespace(bytes_written=0))
+        writer: Any = SimpleNamespace(
+            failed=False,
+            ledger=SimpleNamespace(bytes_written=0),
+            beside=lambda _: self.prepared_at.append(self.clock.now),
+        )
         super().__init__(lambda _: None, SimpleNamespace(), writer, self.tolerance)  # type: ignore[arg-type]
         self.session = Session(lambda _: 0, self)
 
@@ -145,3 +150,16 @@ def test_without_a_tolerance_nothing_is_taken(clock: Clock) -> None:
     recorder = Taken(clock, cost=0.001, tolerance=0.0)
     recorder.train(NESTED.format(epochs=5, steps=10, seconds=1.0))
     assert recorder.keys == []
+
+
+def test_what_the_first_checkpoint_asks_is_found_out_before_the_first_loop_ends(clock: Clock) -> None:
+    recorder = Taken(clock, cost=0.001, tolerance=1 / 15)
+    recorder.train(NESTED.format(epochs=3, steps=10, seconds=0.1))
+    (prepared,) = recorder.prepared_at
+    assert 1000.1 <= prepared < recorder.times[0]
+
+
+def test_for_loops_that_are_over_at_once_nothing_is_found_out(clock: Clock) -> None:
+    recorder = Taken(clock, cost=0.001, tolerance=1 / 15)
+    recorder.train(NESTED.format(epochs=3, steps=10, seconds=0.0001))
+    assert recorder.prepared_at == []

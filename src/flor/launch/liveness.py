@@ -18,6 +18,7 @@ class DeadNames:
         self.rename = rename or {}  # place in this source -> what the loop is called
         self.loops: dict[str, dict[str, Loop]] = {}
         self.answers: dict[tuple[str, bool], frozenset[str]] = {}
+        self.scopes: dict[tuple[int, int], Liveness] = {}
 
     def __call__(self, loop: str, at_end: bool) -> frozenset[str]:
         """The names of the loop's own function that nothing reads later; none if that is not known."""
@@ -39,9 +40,16 @@ class DeadNames:
         found = self.loops[file].get(loop)
         if found is None:
             return frozenset()
-        also = self._read_by_others(file) if isinstance(found.scope.node, ast.Module) else ()
-        liveness = Liveness(found.scope.node, also)
+        liveness = self._liveness(found, file)
         return frozenset((liveness.dead_at_end if at_end else liveness.dead_at_iteration)(found.node))
+
+    def _liveness(self, loop: Loop, file: str) -> Liveness:
+        """Of the loop's scope; anew when the project has more files, which may read names of this one."""
+        scope, key = loop.scope.node, (id(loop.scope.node), len(self.sources))
+        if key not in self.scopes:
+            also = self._read_by_others(file) if isinstance(scope, ast.Module) else ()
+            self.scopes[key] = Liveness(scope, also)
+        return self.scopes[key]
 
     def _read_by_others(self, file: str) -> set[str]:
         """Names of a module that the project's other modules read."""

@@ -45,6 +45,11 @@ class Capturer:
             budget_nodes=budget_nodes,
         )
 
+    def prepare(self, loop: str) -> None:
+        """Find out beforehand what is asked at every checkpoint: which modules are the project's, which names live."""
+        self.scopes.modules()
+        self.dead_names(loop, True)
+
     def whole(self, caller: FrameType) -> Snapshot:
         """What the program's state is now, all names alike."""
         scopes = self.scopes.read(caller, None)

@@ -95,6 +95,9 @@ class ForkWriter:
     def warm(self, staging: Staging, sizes: Counter[int]) -> None:
         """Nothing is copied."""
 
+    def beside(self, job: Callable[[], None]) -> None:
+        """There is no thread."""
+
     def finished(self) -> Write | None:
         """The oldest write that is over and was not asked for yet."""
         self._hear()

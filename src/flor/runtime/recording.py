@@ -63,7 +63,7 @@ class Recorder:
         self.kept: Counter[str] = Counter()  # checkpoints by place
         self.last_end: dict[str, float] = {}
         self.ends = 0
-        self.looping = False
+        self.looping = self.prepared = False
         self.pause_until: dict[str, tuple[float, float]] = {}
         self.room = memory_for_copies() // 2 if capturer is not None else 0
         self.not_before = self.wake = NEVER
@@ -84,6 +84,8 @@ class Recorder:
                 self._watch(frame, now)
             if now >= self.not_before and index:
                 self._resume_point(frame, caller, now, index)
+            if not self.prepared:
+                self._prepare(frame)
         return True
 
     def leaving(self, frame: LoopFrame, caller: FrameType, now: float) -> None:
@@ -118,6 +120,13 @@ class Recorder:
         else:
             self.last_outer = now
         self._take(Key(self._execution(frame), index), frame, caller)
+
+    def _prepare(self, frame: LoopFrame) -> None:
+        """Let the writer find out what the first checkpoint needs to know, which the end of this loop may be."""
+        self.prepared = True
+        if self.capturer is not None and self.writer is not None and not self.tally.taken:
+            capturer, loop = self.capturer, frame.site.loop
+            self.writer.beside(lambda: capturer.prepare(loop))
 
     def _wait(self) -> float:
         """Between resume points of nested loops: what is not worth its price is soon computed again."""

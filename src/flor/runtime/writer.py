@@ -13,6 +13,7 @@ from typing import Protocol
 
 from flor.model.records import Note
 from flor.runtime.materializing import Ledger, Pending, materialize, why
+from flor.runtime.pauses import patience, wait_for_a_pause
 from flor.runtime.slowdown import Write
 from flor.state.staging import SNAPSHOTS, Staging
 from flor.store.run import RunFolder
@@ -55,6 +56,10 @@ class Writer(Protocol):
         """Have memory made ready for the copies of a snapshot."""
         ...
 
+    def beside(self, job: Callable[[], None]) -> None:
+        """Have something done that a checkpoint would else have to wait for, if there is a thread that can."""
+        ...
+
     def finished(self) -> Write | None:
         """The oldest write that is over and was not asked for yet."""
         ...
@@ -88,8 +93,9 @@ class CheckpointWriter:
         self._writing = threading.Lock()
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._over: deque[Write] = deque()
-        self._ended = threading.Event()
+        self._hurry, self._ended = threading.Event(), threading.Event()
         self._started = False
+        self._last = time.perf_counter()
 
     @property
     def busy(self) -> bool:
@@ -109,7 +115,7 @@ class CheckpointWriter:
         if self.waits:
             self._settle(pending, waited_for=True)
         else:
-            self._do(lambda: self._settle(pending))
+            self._do(lambda: self._settle_beside(pending))
 
     def put_now(self, pending: Pending) -> None:
         """Write a snapshot that still looks into live memory, while training waits."""
@@ -127,6 +133,16 @@ class CheckpointWriter:
         self._warming = True  # a look at the state before it is there would be in vain
         self._do(warm)
 
+    def beside(self, job: Callable[[], None]) -> None:
+        """Have something done that a checkpoint would else have to wait for."""
+
+        def attempt() -> None:
+            with suppress(Exception):  # the checkpoint will try it again
+                job()
+
+        if not self.waits:
+            self._do(attempt)
+
     def finished(self) -> Write | None:
         """The oldest write that is over and was not asked for yet."""
         return self._over.popleft() if self._over else None
@@ -137,12 +153,17 @@ class CheckpointWriter:
             return True
         settled = threading.Event()
         self._jobs.put(settled.set)
-        return settled.wait(timeout)
+        self._hurry.set()
+        try:
+            return settled.wait(timeout)
+        finally:
+            self._hurry.clear()
 
     def close(self, timeout: float) -> None:
         """Let what is pending become durable, within a bound; what does not is absent."""
         if self._started:  # only ever asked in the process that was recorded
             self._jobs.put(None)
+            self._hurry.set()
             self._ended.wait(timeout)
 
     def _do(self, job: Callable[[], None]) -> None:
@@ -170,6 +191,13 @@ class CheckpointWriter:
                     self._fail(error)
         finally:
             self._ended.set()
+
+    def _settle_beside(self, pending: Pending) -> None:
+        """Write one snapshot when training has no use for the processor, or soon; what is copied late is, at once."""
+        if pending.snapshot.late is None:
+            wait_for_a_pause(patience(time.perf_counter() - self._last), self._hurry)
+        self._last = time.perf_counter()
+        self._settle(pending)
 
     def _settle(self, pending: Pending, *, waited_for: bool = False) -> None:
         """Write one snapshot and give its memory back."""
