@@ -115,7 +115,7 @@ class CheckpointWriter:
         if self.waits:
             self._settle(pending, waited_for=True)
         else:
-            self._do(lambda: self._settle_beside(pending))
+            self._do(lambda: self._settle(pending))
 
     def put_now(self, pending: Pending) -> None:
         """Write a snapshot that still looks into live memory, while training waits."""
@@ -192,17 +192,13 @@ class CheckpointWriter:
         finally:
             self._ended.set()
 
-    def _settle_beside(self, pending: Pending) -> None:
-        """Write one snapshot when training has no use for the processor, or soon; what is copied late is, at once."""
-        if pending.snapshot.late is None:
-            wait_for_a_pause(patience(time.perf_counter() - self._last), self._hurry)
-        self._last = time.perf_counter()
-        self._settle(pending)
-
     def _settle(self, pending: Pending, *, waited_for: bool = False) -> None:
         """Write one snapshot and give its memory back."""
         begun, cpu, written = time.perf_counter(), time.thread_time(), 0
         try:
+            if not waited_for:
+                pending.snapshot.complete()  # what is copied late can't wait
+                begun += self._wait()
             with self._writing:
                 written = 0 if self.failed else self._write(pending)
         except BaseException as error:
@@ -214,6 +210,13 @@ class CheckpointWriter:
             if not waited_for:
                 self._over.append(Write(seconds, time.thread_time() - cpu, written))
             self._free.release()
+
+    def _wait(self) -> float:
+        """Let training have the processor as long as it needs it, within bounds; how many seconds that took."""
+        begun = time.perf_counter()
+        wait_for_a_pause(patience(begun - self._last), self._hurry)
+        self._last = time.perf_counter()
+        return self._last - begun
 
     def _write(self, pending: Pending) -> int:
         return self.ledger.enter(materialize(pending, self.ledger.next_pack(), self.ledger.stored))

@@ -164,8 +164,12 @@ class Snapshot:
             self._complete()
             digest(self)
 
+    def complete(self) -> None:
+        """Have the bytes copied that were left to be copied beside training; a second call does nothing."""
+        with self._lock:
+            self._complete()
+
     def _complete(self) -> None:
-        """Have all bytes copied."""
         late, self.late = self.late, None
         if late is not None:
             late.finish()
