@@ -17,7 +17,7 @@ from pathlib import Path
 from drawing import BLUE, GREEN, bars, drawing
 from reporting import Numbers, options, places, table
 from scenes import Failed, Ran, Scene, expect_equal
-from subjects import INNER, OUTER, SUBJECTS, Subject
+from subjects import INNER, OUTER, SHORTEST, SUBJECTS, Subject
 from summaries import geometric_mean, middle, spread
 
 WORKERS = 2
@@ -120,7 +120,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int)
     args = parser.parse_args()
     where = places(args)
-    names = args.only or (["wiki"] if args.quick else list(SUBJECTS))
+    names = args.only or ([SHORTEST] if args.quick else list(SUBJECTS))
     longer, rounds = args.longer or (0.5 if args.quick else 1), args.rounds or (1 if args.quick else 2)
     rows, failures = [], []
     with tempfile.TemporaryDirectory() as home:

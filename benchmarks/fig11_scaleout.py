@@ -149,7 +149,7 @@ def main() -> None:
     args = parser.parse_args()
     where = places(args)
     epochs, seconds = args.epochs or (24 if args.quick else 200), args.seconds or (0.1 if args.quick else 0.75)
-    many = [2, 4] if args.quick else [count for count in WORKERS if count > 1]
+    many = [2] if args.quick else [count for count in WORKERS if count > 1]
     with tempfile.TemporaryDirectory() as home:
         ways = {way: many if way != RESUME or args.quick else list(WORKERS) for way in SCRIPTS}
         with ThreadPoolExecutor() as side_by_side:  # they sleep nearly all of the time

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from subjects import SHORTEST
+
 
 @dataclass(frozen=True)
 class Part:
@@ -15,6 +17,7 @@ class Part:
     quick: tuple[str, ...] | None = ()  # None: it can't be quick, and is left out
     own: bool = True  # it has --quick, --results and --figures itself
     printed: bool = False  # it writes no .json or .md: its tables are taken from what it prints
+    paper: bool = True  # it belongs to the evaluation after the paper; the others run with --everything
     needs: str = ""  # the option of run.py without which it is left out
     passes: tuple[str, ...] = ()  # options of run.py that it is given
 
@@ -25,7 +28,7 @@ LATENCY = ("--only", "outer", "--only", "inner")  # `scale` is figure 11
 PARTS = (
     Part(
         "record_overhead", "What recording costs training", ("--rounds", "1", *FILES),
-        ("--rounds", "1", "--only", "wiki", "--epochs", "2", *FILES), own=False,
+        ("--rounds", "1", "--only", SHORTEST, "--epochs", "2", *FILES), own=False,
     ),
     Part("table3", "Table 3"),
     Part("fig01_conservative_optimistic", "Figure 1"),
@@ -34,22 +37,6 @@ PARTS = (
     Part("fig09_replay_latency", "Figure 9", ("--rounds", "1")),
     Part("fig10_parallel", "Figure 10"),
     Part("fig11_scaleout", "Figure 11", ("--seconds", "0.5")),
-    Part(
-        "replay_latency", "Replay latency", ("--rounds", "1", *LATENCY, *FILES),
-        ("--rounds", "1", "--only", "inner", "--shorter", "20", *FILES), own=False,
-    ),
-    Part(
-        "checkpoint_cost", "What one checkpoint costs training", ("--rounds", "5", *FILES),
-        ("--rounds", "1", "--gigabytes", "0.03", "--seconds", "0.2", *FILES), own=False,
-    ),
-    Part(
-        "background_logging", "Background logging", ("--write", "--results", "{results}"),
-        ("--rounds", "1", "--epochs", "1", "--threads", "1", "--write", "--results", "{results}"), own=False,
-    ),
-    Part(
-        "log_call", "What one log call costs the training thread", ("--rounds", "3", *FILES),
-        ("--rounds", "1", "--calls", "200", *FILES), own=False, passes=("peers", "flordb"),
-    ),
     Part("storage", "Storage"),
     Part("cost_growth", "Cost growth"),
     Part("flordb", "flordb", needs="flordb", passes=("flordb",)),
@@ -65,13 +52,29 @@ PARTS = (
         "real_scripts", "Public training scripts", (), None,
         own=False, printed=True, needs="mirror", passes=("mirror",),
     ),
+    Part(
+        "replay_latency", "Replay latency", ("--rounds", "1", *LATENCY, *FILES),
+        ("--rounds", "1", "--only", "inner", "--shorter", "20", *FILES), own=False, paper=False,
+    ),
+    Part(
+        "checkpoint_cost", "What one checkpoint costs training", ("--rounds", "5", *FILES),
+        ("--rounds", "1", "--gigabytes", "0.03", "--seconds", "0.2", *FILES), own=False, paper=False,
+    ),
+    Part(
+        "background_logging", "Background logging", ("--write", "--results", "{results}"),
+        ("--rounds", "1", "--epochs", "1", "--threads", "1", "--write", "--results", "{results}"), own=False, paper=False,
+    ),
+    Part(
+        "log_call", "What one log call costs the training thread", ("--rounds", "3", *FILES),
+        ("--rounds", "1", "--calls", "200", *FILES), own=False, paper=False, passes=("peers", "flordb"),
+    ),
 )  # fmt: skip
 
 
-def chosen(names: list[str], quick: bool) -> list[Part]:
-    """The parts with one of these names, or beginnings of names; all that there are if none is given."""
+def chosen(names: list[str], quick: bool, everything: bool = False) -> list[Part]:
+    """The parts with one of these names, or beginnings of names; the paper's, or everything, if none is given."""
     unknown = [name for name in names if not any(part.name.startswith(name) for part in PARTS)]
     if unknown:
         raise ValueError(f"no part is called {unknown[0]}; there are: {', '.join(part.name for part in PARTS)}")
-    some = [part for part in PARTS if not names or part.name.startswith(tuple(names))]
+    some = [part for part in PARTS if (part.name.startswith(tuple(names)) if names else part.paper or everything)]
     return [part for part in some if not quick or part.quick is not None]

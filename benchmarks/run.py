@@ -2,7 +2,7 @@
 
     make benchmarks                                 # under 60 minutes on two cores; into docs/
     make benchmarks QUICK=1                         # under 5 minutes; into a scratch folder
-    python benchmarks/run.py [--quick] [--write] [--only NAME]... [--flordb PYTHON] [--peers PYTHON]
+    python benchmarks/run.py [--quick] [--write] [--only NAME]... [--everything] [--flordb PYTHON] [--peers PYTHON]
         [--mirror REPOSITORY=DIR]... [--programs DIR]
 
 A part that fails is told at the end, and the others still run. A part that needs what is not given (an interpreter with
@@ -118,6 +118,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--only", action="append", default=[], metavar="NAME", help="a part, or the beginning of its name"
     )
+    parser.add_argument("--everything", action="store_true", help="parts that are not the paper's too, half an hour more")
     parser.add_argument("--flordb", help="an interpreter that has flordb")
     parser.add_argument("--peers", help="an interpreter that has wandb and mlflow")
     parser.add_argument("--mirror", action="append", default=[], metavar="REPOSITORY=DIR")
@@ -133,7 +134,7 @@ def main() -> int:
     """Run what is asked for."""
     args = parse()
     try:
-        parts = chosen(args.only, args.quick)
+        parts = chosen(args.only, args.quick, args.everything)
     except ValueError as error:
         sys.exit(f"{error}")
     where = places(args)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from drawing import BLUE, GREEN, GREY, ORANGE, bars, drawing
 from reporting import Numbers, options, places, table
-from subjects import SUBJECTS, Subject
+from subjects import SHORTEST, SUBJECTS, Subject
 
 MB = 1e6
 KEYS = ("logical", "by_hand", "written", "zipped")
@@ -109,7 +109,7 @@ def main() -> None:
     parser.add_argument("--only", action="append", choices=list(SUBJECTS))
     args = parser.parse_args()
     where = places(args)
-    names = args.only or (["wiki"] if args.quick else list(SUBJECTS))
+    names = args.only or ([SHORTEST] if args.quick else list(SUBJECTS))
     with tempfile.TemporaryDirectory() as home:
         some = [SUBJECTS[name] for name in names]
         rows = [measure(subject, Path(home), 2 if args.quick else subject.epochs()) for subject in some]

@@ -71,3 +71,4 @@ SUBJECTS = {
         Subject("rnnt", "RNN with attention, WMT16", "GRUs with attention", "random tokens", "train", 8),
     )
 }
+SHORTEST = "rte"  # of all, for a quick look

@@ -44,6 +44,12 @@ def test_a_part_that_cannot_be_quick_is_left_out_of_a_quick_run() -> None:
     assert "real_scripts" not in [part.name for part in parts.chosen([], True)]
 
 
+def test_what_is_not_after_the_paper_runs_when_everything_is_asked_for_or_by_name() -> None:
+    assert "log_call" not in [part.name for part in parts.chosen([], False)]
+    assert "log_call" in [part.name for part in parts.chosen(["log_call"], False)]
+    assert tuple(parts.chosen([], False, everything=True)) == parts.PARTS
+
+
 def test_a_quick_part_leaves_numbers_a_table_and_a_picture(tmp_path: Path) -> None:
     measured(tmp_path, {"rte": overheads(flor=[10.5], off=[19], two=[10.1], one=[10.05], by_hand=[15])})
     done = run("--quick", "--only", "fig05", "--only", "fig06", folder=tmp_path)

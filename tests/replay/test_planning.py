@@ -6,9 +6,10 @@ from flor.model.checkpoints import Checkpoint, Key
 from flor.model.plan import Segment
 from flor.model.positions import Execution, Level
 from flor.replay.history import History, LoopRun
-from flor.replay.planning import split
+from flor.replay.planning import STARTUP, Reach, Work, split
 
 EPOCHS = Execution((), "a.py::<module>#0", 0)
+BATCHES = "a.py::<module>#1"
 
 
 def history(*, points: list[int], ends: list[int], epochs: int = 20, inside: float = 0.9) -> History:
@@ -16,16 +17,22 @@ def history(*, points: list[int], ends: list[int], epochs: int = 20, inside: flo
     found = History(loops={EPOCHS: LoopRun(EPOCHS, epochs, float(epochs), (1.0,) * epochs)})
     keys = [Key(EPOCHS, point) for point in points]
     for epoch in ends:
-        batches = Execution((Level(EPOCHS.loop, 0, epoch),), "a.py::<module>#1", 0)
+        batches = Execution((Level(EPOCHS.loop, 0, epoch),), BATCHES, 0)
         found.loops[batches] = LoopRun(batches, 10, inside)
         keys.append(Key(batches, None))
     found.checkpoints = {key: Checkpoint(key, "", {}, 0.0, 0, 0) for key in keys}
     return found
 
 
+def work(found: History, *, inner: bool) -> Work:
+    """What there is to do for a probe of each epoch, or of each batch."""
+    main, loops = found.loops[EPOCHS], {EPOCHS.loop, *([BATCHES] if inner else [])}
+    reach = Reach(frozenset(loops), anywhere=False, outside_main=False, inside_main=True, carries=False)
+    return Work.of(main, found, reach, main.iterations)
+
+
 def segments(found: History, workers: int) -> list[Segment]:
-    main = found.loops[EPOCHS]
-    return split(main, found, 0, main.iterations, workers, open_end=True)
+    return split(work(found, inner=True), 0, found.loops[EPOCHS].iterations, workers, open_end=True)
 
 
 def test_segments_begin_at_resume_points() -> None:
@@ -61,3 +68,17 @@ def test_blocks_of_unknown_length_are_passed_over_for_nothing() -> None:
     found = history(points=[], ends=list(range(20)))
     found.loops = {EPOCHS: found.loops[EPOCHS]}
     assert [segment.start for segment in segments(found, 4)] == [0, 5, 10, 15]
+
+
+def test_a_probe_of_each_epoch_costs_what_is_not_skipped() -> None:
+    found = history(points=[], ends=[epoch for epoch in range(20) if epoch != 6], inside=0.9)
+    outer, inner = work(found, inner=False), work(found, inner=True)
+    assert inner.seconds(0, 20) == 20.0
+    assert outer.iterations[6] == 1.0
+    assert 19 * 0.1 + 1 <= outer.seconds(0, 20) <= 19 * 0.12 + 1
+
+
+def test_a_worker_that_would_start_longer_than_it_works_is_not_worth_it() -> None:
+    found = history(points=[], ends=list(range(20)), inside=0.95)
+    assert work(found, inner=False).worth_workers(0, 20) == 1
+    assert work(found, inner=True).worth_workers(0, 20) == 1 + int(20 / STARTUP)

@@ -21,7 +21,7 @@ def replay_options(command: Command) -> Command:
     options: list[Callable[[Command], Command]] = [
         click.argument("run", required=False),
         click.option("-j", "--workers", type=click.IntRange(min=1), envvar="FLOR_WORKERS",
-                     help="Worker processes (as many as there are cores for them)."),
+                     help="Worker processes (as many as there are cores for them, and work)."),
         click.option("--epochs", metavar="A:B", help="Only these iterations of the main loop, by slice rules."),
         click.option("--probe", "probes", multiple=True, metavar="FILE:LINE:STATEMENT",
                      help="A log statement that is added without an edit."),
@@ -38,7 +38,8 @@ def _replay(run: str | None, store: Path, workers: int | None, epochs: str | Non
     from flor.replay.verb import Replay, Wish
 
     found = one(run, store)
-    return Replay(found, Wish(workers=workers or default_workers(found), epochs=parse_epochs(epochs), **wish))
+    most = workers or default_workers(found)
+    return Replay(found, Wish(workers=most, sparing=workers is None, epochs=parse_epochs(epochs), **wish))
 
 
 def default_workers(run: Any) -> int:

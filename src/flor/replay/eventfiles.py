@@ -21,7 +21,10 @@ MARK = "tfevents."  # in the name of every event file
 
 
 class EventFiles:
-    """A second writer beside each of the script's own, which gets the calls of probes only."""
+    """A second writer beside each of the script's own, which gets the calls of probes, and only these.
+
+    The script's own does not get them: what it writes in a replay nobody sees, and a histogram takes milliseconds.
+    """
 
     def __init__(self, folder: Path, is_probe: Callable[[FrameType], bool], wanted: Callable[[], bool]) -> None:
         self.folder = folder
@@ -42,19 +45,21 @@ class EventFiles:
     def _patch(self, module: ModuleType) -> None:
         writer = module.SummaryWriter
         for name in [name for name in vars(writer) if name.startswith("add_")]:
-            setattr(writer, name, self._doubled(getattr(writer, name)))
+            setattr(writer, name, self._divided(getattr(writer, name)))
 
-    def _doubled(self, method: Any) -> Any:
-        """The method, and for probes the library's own once more, on the twin."""
-        own = inspect.unwrap(method)
+    def _divided(self, method: Any) -> Any:
+        """The method; for probes the library's own, on the twin, and the note that is made of each call."""
+        own, note = inspect.unwrap(method), vars(method).get("flor_note")
 
         @functools.wraps(method)
-        def doubled(writer: Any, *args: Any, **kwargs: Any) -> Any:
-            if self.wanted() and self.is_probe(sys._getframe(1)):
-                own(self._twin(writer), *args, **kwargs)
-            return method(writer, *args, **kwargs)
+        def divided(writer: Any, *args: Any, **kwargs: Any) -> Any:
+            frame = sys._getframe(1)
+            if note is None or not self.wanted() or not self.is_probe(frame):
+                return method(writer, *args, **kwargs)
+            note((writer, *args), kwargs, frame)
+            return own(self._twin(writer), *args, **kwargs)
 
-        return doubled
+        return divided
 
     def _twin(self, writer: Any) -> Any:
         known = self.twins.get(id(writer))

@@ -108,9 +108,15 @@ def _loops_entering(probe: Probe, sources: Sources, history: History) -> set[str
 
 
 def make_plan(
-    edit: Edit, sources: Sources, history: History, *, workers: int, epochs: tuple[int | None, int | None] | None
+    edit: Edit,
+    sources: Sources,
+    history: History,
+    *,
+    workers: int,
+    epochs: tuple[int | None, int | None] | None,
+    sparing: bool = False,
 ) -> Plan:
-    """Decide what runs, from which checkpoints, on how many workers."""
+    """Decide what runs, from which checkpoints, on how many workers; with `sparing`, on no more than are worth it."""
     main = history.main()
     reach = explicit_reach(edit, sources, main) if history.explicit else reach_of(edit, sources, history, main)
     reasons: list[str] = []
@@ -127,14 +133,14 @@ def make_plan(
         return Plan(
             main.execution, main.iterations, (segment,), reach.loops, reach.anywhere, True, STARTUP, tuple(reasons)
         )
+    work = Work.of(main, history, reach, stop)
     if reach.carries:
         reasons.append("a probe carries values from one iteration to the next: one worker, from the beginning")
         segments = [Segment(0, stop if epochs or history.under_way(main) else None, None)]
     else:
-        segments = split(
-            main, history, start, stop, workers, open_end=stop >= main.iterations and not history.under_way(main)
-        )
-    estimate = STARTUP + max((main.cost(s.resume or 0, s.stop or stop) for s in segments), default=0.0)
+        most = min(workers, work.worth_workers(start, stop)) if sparing else workers
+        segments = split(work, start, stop, most, open_end=stop >= main.iterations and not history.under_way(main))
+    estimate = STARTUP + max((work.seconds(s.start, s.stop or stop) for s in segments), default=0.0)
     return Plan(
         main.execution, main.iterations, tuple(segments), reach.loops, reach.anywhere, False, estimate, tuple(reasons)
     )
@@ -150,15 +156,37 @@ def _range(epochs: tuple[int | None, int | None] | None, iterations: int) -> tup
     return start, stop
 
 
-def split(main: LoopRun, history: History, start: int, stop: int, workers: int, *, open_end: bool) -> list[Segment]:
+@dataclass(frozen=True)
+class Work:
+    """The seconds that each iteration of the main loop takes a worker, and those to come to it from `points`."""
+
+    iterations: list[float]
+    ways: list[float]
+    points: list[int]
+
+    @classmethod
+    def of(cls, main: LoopRun, history: History, reach: Reach, stop: int) -> Work:
+        """By what the run took; loops inside whose end was memoized are skipped where no probe is reached from them."""
+        skipped = {} if reach.anywhere else _spared(main, history, reach.loops)
+        points = [point for point in history.resume_points(main.execution) if point < stop]
+        iterations = [_left(main, iteration, skipped) for iteration in range(stop)]
+        return cls(iterations, _ways(main, history, points, stop), points)
+
+    def seconds(self, start: int, stop: int) -> float:
+        """What one worker needs for these."""
+        return self.ways[start] + sum(self.iterations[start:stop])
+
+    def worth_workers(self, start: int, stop: int) -> int:
+        """How many workers have more to do than to start."""
+        return 1 + int(sum(self.iterations[start:stop]) / STARTUP)
+
+
+def split(work: Work, start: int, stop: int, workers: int, *, open_end: bool) -> list[Segment]:
     """Split the iterations so that the last worker is done soonest by the measured times."""
-    points = [point for point in history.resume_points(main.execution) if point < stop]
-    ways = _ways(main, history, points, stop)
-    durations = [main.cost(iteration, iteration + 1) for iteration in range(start, stop)]
-    cuts = [start + place for place in best_cuts(durations, ways[start:], workers)]
+    cuts = [start + place for place in best_cuts(work.iterations[start:stop], work.ways[start:], workers)]
     segments = []
     for begin, end in pairwise([start, *cuts, stop]):
-        resume = max((point for point in points if point <= begin), default=None) if begin else None
+        resume = max((point for point in work.points if point <= begin), default=None) if begin else None
         segments.append(Segment(begin, None if end == stop and open_end else end, resume))
     return segments
 
@@ -171,20 +199,25 @@ def _ways(main: LoopRun, history: History, points: list[int], stop: int) -> list
     spared, at_points = _spared(main, history), set(points)
     ways = [0.0]
     for iteration in range(1, stop):
-        runs = main.cost(iteration - 1, iteration)
-        skips = RESTORE if iteration - 1 in spared else 0.0
-        way = ways[-1] + skips + max(0.0, runs - spared.get(iteration - 1, 0.0))
+        way = ways[-1] + _left(main, iteration - 1, spared)
         ways.append(0.0 if iteration in at_points else way)
     return ways
 
 
-def _spared(main: LoopRun, history: History) -> dict[int, float]:
-    """The seconds of each iteration of the main loop that memoized ends make unnecessary."""
+def _left(main: LoopRun, iteration: int, spared: Mapping[int, float]) -> float:
+    """The seconds of an iteration without what is spared of it."""
+    skips = RESTORE if iteration in spared else 0.0
+    return skips + max(0.0, main.cost(iteration, iteration + 1) - spared.get(iteration, 0.0))
+
+
+def _spared(main: LoopRun, history: History, executed: frozenset[str] = frozenset()) -> dict[int, float]:
+    """The seconds of each iteration of the main loop that memoized ends of loops make unnecessary, but of these."""
     spared: dict[int, float] = {}
     depth = len(main.execution.parent)
     for key in history.checkpoints:
         parent = key.execution.parent
-        if key.iteration is None and len(parent) == depth + 1 and main.execution.encloses(parent):
+        is_inside = len(parent) == depth + 1 and main.execution.encloses(parent)
+        if key.iteration is None and is_inside and key.execution.loop not in executed:
             run = history.loops.get(key.execution)
             seconds = run.seconds if run is not None and run.seconds is not None else inf  # of a block nothing is known
             iteration = parent[depth].iteration

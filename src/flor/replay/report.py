@@ -30,7 +30,7 @@ def plan_text(replay: Replay) -> str:
         stop = plan.iterations if segment.stop is None else segment.stop
         begin = "the script's beginning" if segment.resume is None else f"the checkpoint at {segment.resume}"
         lines.append(f"  worker {number}     iterations {segment.start} to {stop}, from {begin}")
-    lines.append(f"  at most      {plan.estimate:.0f} s (the record took {replay.history.seconds:.0f} s)")
+    lines.append(f"  about        {plan.estimate:.0f} s (the record took {replay.history.seconds:.0f} s)")
     return "\n".join(lines)
 
 

@@ -37,6 +37,7 @@ class Wish:
     """What the user asked to be replayed, and how."""
 
     workers: int = 1
+    sparing: bool = False  # fewer workers, where more would take longer to start than to work
     epochs: tuple[int | None, int | None] | None = None
     probes: tuple[str, ...] = ()
     force: bool = False
@@ -65,7 +66,10 @@ class Replay:
 
     def plan(self) -> Plan:
         """What would be done."""
-        return make_plan(self.edit, self.sources, self.history, workers=self.wish.workers, epochs=self.wish.epochs)
+        wish = self.wish
+        return make_plan(
+            self.edit, self.sources, self.history, workers=wish.workers, epochs=wish.epochs, sparing=wish.sparing
+        )
 
     def perform(self, on_progress: Callable[[str], None] = lambda _: None) -> Result:
         """Do it."""

@@ -126,6 +126,7 @@ class CheckpointWriter:
 
         def warm() -> None:
             try:
+                self._wait()
                 staging.warm(sizes)
             finally:
                 self._warming = False
@@ -138,6 +139,7 @@ class CheckpointWriter:
 
         def attempt() -> None:
             with suppress(Exception):  # the checkpoint will try it again
+                self._wait()
                 job()
 
         if not self.waits:
