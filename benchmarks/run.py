@@ -118,7 +118,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--only", action="append", default=[], metavar="NAME", help="a part, or the beginning of its name"
     )
-    parser.add_argument("--everything", action="store_true", help="parts that are not the paper's too, half an hour more")
+    parser.add_argument(
+        "--everything", action="store_true", help="parts that are not the paper's too, half an hour more"
+    )
     parser.add_argument("--flordb", help="an interpreter that has flordb")
     parser.add_argument("--peers", help="an interpreter that has wandb and mlflow")
     parser.add_argument("--mirror", action="append", default=[], metavar="REPOSITORY=DIR")
