@@ -62,7 +62,8 @@ PARTS = (
     ),
     Part(
         "background_logging", "Background logging", ("--write", "--results", "{results}"),
-        ("--rounds", "1", "--epochs", "1", "--threads", "1", "--write", "--results", "{results}"), own=False, paper=False,
+        ("--rounds", "1", "--epochs", "1", "--threads", "1", "--write", "--results", "{results}"),
+        own=False, paper=False,
     ),
     Part(
         "log_call", "What one log call costs the training thread", ("--rounds", "3", *FILES),
