@@ -200,6 +200,7 @@ def take_them_all() -> None:
 
     recording.NOTED = recording.FIRST_GUESS = 0.0
     recording.WORTH = 0.0
+    recording.BESIDE = 1e3
     writer.STAGED = 10_000
 
 
