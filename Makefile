@@ -14,7 +14,13 @@ env: .venv/ready
 	$(BIN)/pip install -q -e '.[dev]'
 	touch $@
 
-demo: env  ## record examples/digits.py, add a log statement, replay
+.venv/demo: pyproject.toml  # what the demo needs; the tools of development, which `env` has, take minutes to install
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install -q $(TORCH)
+	$(BIN)/pip install -q -e . scikit-learn
+	touch $@
+
+demo: .venv/demo  ## record examples/digits.py, add a log statement, replay
 	bash examples/demo.sh $(CURDIR)/$(BIN)
 
 lint: env

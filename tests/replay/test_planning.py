@@ -6,7 +6,7 @@ from flor.model.checkpoints import Checkpoint, Key
 from flor.model.plan import Segment
 from flor.model.positions import Execution, Level
 from flor.replay.history import History, LoopRun
-from flor.replay.planning import STARTUP, Reach, Work, split
+from flor.replay.planning import Reach, Work, split
 
 EPOCHS = Execution((), "a.py::<module>#0", 0)
 BATCHES = "a.py::<module>#1"
@@ -14,7 +14,7 @@ BATCHES = "a.py::<module>#1"
 
 def history(*, points: list[int], ends: list[int], epochs: int = 20, inside: float = 0.9) -> History:
     """Epochs of a second, of which the loop inside takes a part; resume points and memoized ends at some of them."""
-    found = History(loops={EPOCHS: LoopRun(EPOCHS, epochs, float(epochs), (1.0,) * epochs)})
+    found = History(loops={EPOCHS: LoopRun(EPOCHS, epochs, float(epochs), (1.0,) * epochs)}, seconds=epochs + 4.0)
     keys = [Key(EPOCHS, point) for point in points]
     for epoch in ends:
         batches = Execution((Level(EPOCHS.loop, 0, epoch),), BATCHES, 0)
@@ -81,4 +81,4 @@ def test_a_probe_of_each_epoch_costs_what_is_not_skipped() -> None:
 def test_a_worker_that_would_start_longer_than_it_works_is_not_worth_it() -> None:
     found = history(points=[], ends=list(range(20)), inside=0.95)
     assert work(found, inner=False).worth_workers(0, 20) == 1
-    assert work(found, inner=True).worth_workers(0, 20) == 1 + int(20 / STARTUP)
+    assert work(found, inner=True).worth_workers(0, 20) == 1 + 20 // 4  # so long was the record before and after it

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -159,13 +161,13 @@ class Run:
                     yield fragment, record
 
     def logs(self, *names: str) -> Iterator[Row]:
-        """Log records as rows, recorded ones and then those of each replay; with names only those."""
+        """Log records as rows, recorded ones and then those of replays, each once; with names only those."""
         chosen = frozenset(names)
         for fragment in self.folder.fragments():
             reading = Reading(self.loop_names, rank=_rank(fragment))
             yield from reading.rows(_logs(read_journal(fragment), chosen))
-        for replay in self.replays():
-            yield from self._hindsight(replay, chosen)
+        replays = [self._hindsight(replay, chosen) for replay in self.replays()]
+        yield from _each_once(replays) if len(replays) > 1 else chain(*replays)
 
     def replays(self) -> list[Path]:
         """The results of the replays of this run, oldest first; one for each rank."""
@@ -189,6 +191,22 @@ class Run:
         except ImportError:
             return _polars(rows)
         return pandas.DataFrame(rows)
+
+
+def _each_once(replays: Sequence[Iterable[Row]]) -> Iterator[Row]:
+    """What several replays have found alike is said once, by the newest of them; replays come oldest first."""
+    newer: Counter[tuple[Any, ...]] = Counter()
+    kept: list[list[Row]] = []
+    for rows in reversed(replays):
+        counts: Counter[tuple[Any, ...]] = Counter()
+        kept.append([])
+        for row in rows:
+            key = (row.rank, row.channel, row.name, row.position, repr(row.value))
+            counts[key] += 1
+            if counts[key] > newer[key]:
+                kept[-1].append(row)
+        newer |= counts
+    return chain.from_iterable(reversed(kept))
 
 
 def _polars(rows: list[dict[str, Any]]) -> Any:

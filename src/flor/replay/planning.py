@@ -139,8 +139,11 @@ def make_plan(
         segments = [Segment(0, stop if epochs or history.under_way(main) else None, None)]
     else:
         most = min(workers, work.worth_workers(start, stop)) if sparing else workers
+        if sparing and most == 1:
+            few = "the threads of the recorded run take all cores" if workers == 1 else "another would start, not work"
+            reasons.append(f"one worker: {few} (-j for more)")
         segments = split(work, start, stop, most, open_end=stop >= main.iterations and not history.under_way(main))
-    estimate = STARTUP + max((work.seconds(s.start, s.stop or stop) for s in segments), default=0.0)
+    estimate = work.startup + max((work.seconds(s.start, s.stop or stop) for s in segments), default=0.0)
     return Plan(
         main.execution, main.iterations, tuple(segments), reach.loops, reach.anywhere, False, estimate, tuple(reasons)
     )
@@ -163,6 +166,7 @@ class Work:
     iterations: list[float]
     ways: list[float]
     points: list[int]
+    startup: float  # until a worker reaches the main loop
 
     @classmethod
     def of(cls, main: LoopRun, history: History, reach: Reach, stop: int) -> Work:
@@ -170,7 +174,8 @@ class Work:
         skipped = {} if reach.anywhere else _spared(main, history, reach.loops)
         points = [point for point in history.resume_points(main.execution) if point < stop]
         iterations = [_left(main, iteration, skipped) for iteration in range(stop)]
-        return cls(iterations, _ways(main, history, points, stop), points)
+        outside = history.seconds - main.seconds if main.seconds is not None else 0.0
+        return cls(iterations, _ways(main, history, points, stop), points, max(STARTUP, outside))
 
     def seconds(self, start: int, stop: int) -> float:
         """What one worker needs for these."""
@@ -178,7 +183,7 @@ class Work:
 
     def worth_workers(self, start: int, stop: int) -> int:
         """How many workers have more to do than to start."""
-        return 1 + int(sum(self.iterations[start:stop]) / STARTUP)
+        return 1 + int(sum(self.iterations[start:stop]) / self.startup)
 
 
 def split(work: Work, start: int, stop: int, workers: int, *, open_end: bool) -> list[Segment]:
