@@ -172,6 +172,7 @@ class CheckpointWriter:
         """Have the thread do a job."""
         if not self._started:
             self._started = True
+            self._last = time.perf_counter()  # the first job does not wait: the run may be a short one
             # Not a threading.Thread: a script that counts its threads must not find ours among them.
             _thread.start_new_thread(self._work, ())
         self._under_way += 1
