@@ -95,7 +95,7 @@ class CheckpointWriter:
         self._over: deque[Write] = deque()
         self._hurry, self._ended = threading.Event(), threading.Event()
         self._started = False
-        self._last = time.perf_counter()
+        self._last = 0.0  # when the thread last began with something
 
     @property
     def busy(self) -> bool:
