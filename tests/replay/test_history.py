@@ -1,4 +1,4 @@
-"""Which loop is the main one."""
+"""Which loop is the main one, and what its iterations took."""
 
 from __future__ import annotations
 
@@ -32,3 +32,9 @@ def test_a_loop_too_short_to_be_noted_has_ended_all_the_same() -> None:
     assert not run.under_way(run.loops[SHOW])
     killed = history(complete=False, last=EPOCHS.loop)
     assert killed.under_way(killed.loops[EPOCHS]) and not killed.under_way(killed.loops[SHOW])
+
+
+def test_iterations_that_were_not_measured_one_by_one_share_the_rest_of_the_time() -> None:
+    assert LoopRun(EPOCHS, 4, 10.0, (1.0, 3.0)).costs(4) == [1.0, 3.0, 3.0, 3.0]
+    assert LoopRun(EPOCHS, 4, 10.0).cost(1, 3) == 5.0
+    assert LoopRun(EPOCHS, 4, None, (1.0, 3.0)).costs(3) == [1.0, 3.0, 2.0]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from flor.model.checkpoints import Key
+from flor.model.records import Note
 from flor.runtime import current, hooks, recording, session, sites
 from flor.runtime.recording import Recorder
 from flor.runtime.session import Session
@@ -42,14 +43,19 @@ class Taken(Recorder):
     keys: list[Key] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
     prepared_at: list[float] = field(default_factory=list)
+    looked_at: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         writer: Any = SimpleNamespace(
             failed=False,
             ledger=SimpleNamespace(bytes_written=0),
             beside=lambda _: self.prepared_at.append(self.clock.now),
+            busy=False,
+            waits=False,
+            forks=False,
         )
-        super().__init__(lambda _: None, SimpleNamespace(), writer, self.tolerance)  # type: ignore[arg-type]
+        looks: Any = SimpleNamespace(memory=None, capture=lambda *_, **__: self.looked_at.append(self.clock.now))
+        super().__init__(lambda _: None, looks, writer, self.tolerance)
         self.session = Session(lambda _: 0, self)
 
     def _take(self, key: Key, frame: LoopFrame, caller: FrameType, *, in_any_case: bool = False) -> bool:
@@ -146,6 +152,17 @@ def test_resume_points_within_a_nested_loop_keep_their_distance(clock: Clock, to
     assert max(gaps[:5]) < least + 1
 
 
+def test_iterations_that_go_by_in_chunks_are_noted_one_by_one(clock: Clock) -> None:
+    recorder = Taken(clock, cost=0.001, tolerance=0.0)
+    notes: list[Note] = []
+    recorder.note = notes.append
+    recorder.train("for step in range(3000): sleep(0.00001 if step < 2900 else 0.1)")
+    (durations,) = (note.values["durations"] for note in notes)
+    assert len(durations) == 3000
+    assert sum(durations[:2000]) == pytest.approx(0.02, rel=0.01)
+    assert sum(durations) == pytest.approx(10.029, rel=0.01)
+
+
 def test_without_a_tolerance_nothing_is_taken(clock: Clock) -> None:
     recorder = Taken(clock, cost=0.001, tolerance=0.0)
     recorder.train(NESTED.format(epochs=5, steps=10, seconds=1.0))
@@ -157,6 +174,13 @@ def test_what_the_first_checkpoint_asks_is_found_out_before_the_first_loop_ends(
     recorder.train(NESTED.format(epochs=3, steps=10, seconds=0.1))
     (prepared,) = recorder.prepared_at
     assert 1000.1 <= prepared < recorder.times[0]
+
+
+def test_memory_is_asked_for_once_before_the_first_loop_ends(clock: Clock) -> None:
+    recorder = Taken(clock, cost=0.001, tolerance=1 / 15)
+    recorder.train(NESTED.format(epochs=3, steps=10, seconds=0.1))
+    (looked,) = recorder.looked_at
+    assert recorder.prepared_at[0] < looked < recorder.times[0]
 
 
 def test_for_loops_that_are_over_at_once_nothing_is_found_out(clock: Clock) -> None:

@@ -204,6 +204,16 @@ def test_memory_is_made_ready_before_a_large_copy(bench: Bench) -> None:
     writer.close(20)
 
 
+def test_a_preview_takes_nothing_and_has_memory_made_ready(bench: Bench) -> None:
+    writer = bench.writer()
+    asked = admission(bench, writer, tolerance=0.05, room=9 * GB, elapsed=1.0)
+    asked.preview = True
+    assert asked(Demand(1 << 24, 1 << 24, Counter({1 << 24: 1}))) is Answer.DECLINE
+    assert asked(WARM) is Answer.DECLINE
+    assert writer.drain(20) and bench.memory.staging.held == 1 << 24
+    writer.close(20)
+
+
 def test_a_long_run_does_not_wait_for_memory(bench: Bench) -> None:
     assert admission(bench, bench.writer(), tolerance=0.05, room=9 * GB, elapsed=1e6)(COLD) is Answer.COPY
 

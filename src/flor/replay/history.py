@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any
 
 from flor.model.checkpoints import Checkpoint, Key, execution_from_json
@@ -25,16 +26,19 @@ class LoopRun:
 
     def cost(self, start: int, stop: int) -> float:
         """The seconds that these iterations took, as far as they were measured."""
-        part = self.durations[start:stop]
-        missing = (stop - start) - len(part)
-        return sum(part) + missing * self.mean
+        return sum(self.costs(stop)[start:])
+
+    def costs(self, stop: int) -> list[float]:
+        """The seconds of each of so many iterations; where one was not measured, its share of the rest."""
+        known = self.durations[:stop]
+        return [*known, *repeat(self._rest, stop - len(known))]
 
     @property
-    def mean(self) -> float:
-        """The seconds of an iteration, on average."""
-        if self.durations:
-            return sum(self.durations) / len(self.durations)
-        return (self.seconds or 0.0) / max(1, self.iterations)
+    def _rest(self) -> float:
+        """The seconds of an iteration that was not measured by itself."""
+        if self.seconds is None:
+            return sum(self.durations) / max(1, len(self.durations))
+        return max(0.0, self.seconds - sum(self.durations)) / max(1, self.iterations - len(self.durations))
 
 
 @dataclass

@@ -173,7 +173,7 @@ class Work:
         """By what the run took; loops inside whose end was memoized are skipped where no probe is reached from them."""
         skipped = {} if reach.anywhere else _spared(main, history, reach.loops)
         points = [point for point in history.resume_points(main.execution) if point < stop]
-        iterations = [_left(main, iteration, skipped) for iteration in range(stop)]
+        iterations = _left(main, stop, skipped)
         outside = history.seconds - main.seconds if main.seconds is not None else 0.0
         return cls(iterations, _ways(main, history, points, stop), points, max(STARTUP, outside))
 
@@ -201,18 +201,20 @@ def _ways(main: LoopRun, history: History, points: list[int], stop: int) -> list
 
     On the way it skips the loops inside whose end was memoized, and runs the others.
     """
-    spared, at_points = _spared(main, history), set(points)
+    at_points = set(points)
     ways = [0.0]
-    for iteration in range(1, stop):
-        way = ways[-1] + _left(main, iteration - 1, spared)
-        ways.append(0.0 if iteration in at_points else way)
+    for iteration, seconds in enumerate(_left(main, stop - 1, _spared(main, history)), 1):
+        ways.append(0.0 if iteration in at_points else ways[-1] + seconds)
     return ways
 
 
-def _left(main: LoopRun, iteration: int, spared: Mapping[int, float]) -> float:
-    """The seconds of an iteration without what is spared of it."""
-    skips = RESTORE if iteration in spared else 0.0
-    return skips + max(0.0, main.cost(iteration, iteration + 1) - spared.get(iteration, 0.0))
+def _left(main: LoopRun, stop: int, spared: Mapping[int, float]) -> list[float]:
+    """The seconds of so many iterations without what is spared of them."""
+    left = main.costs(stop)
+    for iteration, seconds in spared.items():
+        if iteration < stop:
+            left[iteration] = RESTORE + max(0.0, left[iteration] - seconds)
+    return left
 
 
 def _spared(main: LoopRun, history: History, executed: frozenset[str] = frozenset()) -> dict[int, float]:

@@ -32,6 +32,7 @@ class Admission:
     room: int  # bytes that copies may take
     begun: float
     may_wait: Callable[[], bool] = never  # whether copies may be made beside training
+    preview: bool = False  # nothing is taken yet: memory is made ready
     demand: Demand = field(default_factory=Demand)
     walked: float = 0.0
     late: bool = False
@@ -64,6 +65,10 @@ class Admission:
         return 0.0 if self.writer.waits else self.budget.prices.slowdown(self.demand.nbytes)
 
     def _answer(self) -> Answer:
+        if self.preview:
+            if self._fits() and self._should_wait_for_memory():
+                self.writer.warm(self.staging, self.demand.sizes)
+            return Answer.DECLINE
         if self.writer.waits or self.writer.forks:
             return self._if_affordable(Answer.LOOK)
         if not self._fits():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -63,7 +64,7 @@ class Recorder:
         self.kept: Counter[str] = Counter()  # checkpoints by place
         self.last_end: dict[str, float] = {}
         self.ends = 0
-        self.looping = self.prepared = False
+        self.looping = self.prepared = self.looked = False
         self.pause_until: dict[str, tuple[float, float]] = {}
         self.room = memory_for_copies() // 2 if capturer is not None else 0
         self.not_before = self.wake = NEVER
@@ -86,6 +87,8 @@ class Recorder:
                 self._resume_point(frame, caller, now, index)
             if not self.prepared:
                 self._prepare(frame)
+            elif not self.looked and now >= self.not_before:
+                self._look_ahead(frame, caller, index)
         return True
 
     def leaving(self, frame: LoopFrame, caller: FrameType, now: float) -> None:
@@ -127,6 +130,24 @@ class Recorder:
         if self.capturer is not None and self.writer is not None and not self.tally.taken:
             capturer, loop = self.capturer, frame.site.loop
             self.writer.beside(lambda: capturer.prepare(loop))
+
+    def _look_ahead(self, frame: LoopFrame, caller: FrameType, index: int) -> None:
+        """Once, within the first outer iteration: see how much its end will copy, so that memory is ready for it."""
+        assert self.capturer is not None and self.writer is not None
+        if self.writer.busy:  # it still prepares
+            return
+        self.looked = True
+        if self.tally.taken or self.tally.left_out or self.writer.waits or self.writer.forks:
+            return
+        begun = clock()
+        memory = self.capturer.memory or Memory()
+        preview = Admission(self.budget, self.writer, memory.staging, self.room, begun, preview=True)
+        key = Key(self._execution(frame), index)
+        with suppress(Exception):  # the checkpoint will meet it again, and say so
+            self.capturer.capture(key, frame, caller, admit=preview, budget_nodes=self.budget.objects(begun))
+        self.tally.stall += clock() - begun
+        self.budget.spend(clock() - begun)
+        self._plan_next()
 
     def _wait(self) -> float:
         """Between resume points of nested loops: what is not worth its price is soon computed again."""

@@ -128,14 +128,15 @@ class Session:
     def _in_chunks(self, frame: LoopFrame, gauge: Gauge) -> Iterator[Any]:
         """One item at a time as long as iterations are long, many at a time when they are short."""
         boundary = self.conductor.boundary
-        size, first = 1, gauge.given()
+        size, before = 1, gauge.given()
 
         def next_piece(_: None) -> Iterator[Any]:
-            nonlocal size
+            nonlocal size, before
             now, done = clock(), gauge.given()
-            if done > first:
-                lasted = (now - frame.tick) / size
-                frame.lap(now)
+            if done > before:
+                lasted = (now - frame.tick) / (done - before)
+                frame.lap(now, done - before)
+                before = done
                 short = lasted < SHORT and self.in_chunks
                 size = min(2 * size, max(1, int(CHUNK / max(lasted, 1e-9)))) if short else 1
             else:

@@ -87,10 +87,10 @@ class LoopFrame:
         self.children[loop] = number + 1
         return number
 
-    def lap(self, now: float) -> None:
-        """Note that an iteration ended."""
+    def lap(self, now: float, iterations: int = 1) -> None:
+        """Note that an iteration ended, or several that were let go by together: each took its share."""
         if len(self.durations) < KEPT_DURATIONS:
-            self.durations.append(now - self.tick)
+            self.durations.extend([(now - self.tick) / iterations] * iterations)
         self.tick = now
 
 
