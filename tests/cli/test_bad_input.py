@@ -29,6 +29,7 @@ ROWS = [
     (["record", "trian.py"], USAGE, "no-such-script", "Did you mean train.py?"),
     (["record", "zzz"], USAGE, "no-such-script", "Give the path of a Python file."),
     (["record", "sub"], USAGE, "no-such-script", "sub is a folder without a __main__.py."),
+    (["record", "sub/a.ipynb"], USAGE, "no-such-script", "sub/a.ipynb is a notebook"),
     (["record"], USAGE, "usage", "No script was given."),
     (["record", "-m", "nowhere.at_all"], USAGE, "no-such-script", "nowhere.at_all"),
     (["record", "-m", "sub"], USAGE, "no-such-script", "A package needs a __main__.py"),
@@ -55,6 +56,7 @@ ROWS = [
 )
 def test_bad_input_is_one_sentence(folder: Path, words: list[str], code: int, slug: str, says: str) -> None:
     (folder / "sub" / "file").write_text("")
+    (folder / "sub" / "a.ipynb").write_text("{}")
     done = flor(folder, *words)
     assert done.returncode == code
     assert done.stdout == ""

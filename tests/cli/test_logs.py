@@ -98,6 +98,16 @@ def test_text_for_people_has_one_line_a_record(recorded: Path) -> None:
     assert done.stdout.splitlines()[0] == "main/epoch=0/train:batch=0  loss = 0.0"
 
 
+def test_a_name_that_was_never_logged_is_told_with_the_nearest_one_that_was(recorded: Path) -> None:
+    done = subprocess.run([FLOR, "logs", "first", "los", "loss"], cwd=recorded, capture_output=True, text=True)
+    assert done.returncode == 2 and done.stdout.splitlines()[0].endswith("loss = 0.0")
+    assert "first has logged nothing called 'los'. Did you mean 'loss'?" in " ".join(done.stderr.split())
+
+
+def test_a_channel_is_asked_for_by_its_label(recorded: Path) -> None:
+    assert {row["channel"] for row in rows_of(recorded, "first", "stdout")} == {"stdout"}
+
+
 def test_a_run_reads_while_it_goes_on_and_after_it_was_killed(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(WAITS)
     command = [FLOR, "record", "--name", "live", "train.py"]

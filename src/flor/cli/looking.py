@@ -67,9 +67,15 @@ def logs(run: str | None, names: tuple[str, ...], store: Path, as_json: bool) ->
     from flor.query.runs import run as one
     from flor.query.text import row_text
 
-    rows = one(run, store).logs(*names)
+    found = one(run, store)
+    rows, missing = found.logs(*names), dict.fromkeys(names)
     while some := list(islice(rows, 1000)):  # one write each, also where stdout is unbuffered
         sys.stdout.write("".join([(row.json_line() if as_json else row_text(row)) + "\n" for row in some]))
+        for name in {word for row in some for word in (row.name, row.channel)} if missing else ():
+            missing.pop(name, None)
+    if missing:
+        known = dict.fromkeys(row.name or row.channel for row in found.logs())
+        raise found.nothing_called(next(iter(missing)), list(known))
 
 
 @main.command()

@@ -36,6 +36,11 @@ def find_script(script: str, arguments: tuple[str, ...]) -> Target:
     path = os.path.join(os.getcwd(), script)
     if not os.path.exists(path):
         raise NoSuchScript(f"There is no script {script}.", where=path, todo=_meant(path))
+    if path.endswith(".ipynb"):
+        raise NoSuchScript(
+            f"{script} is a notebook; what flor records are Python files.",
+            todo=f"jupyter nbconvert --to script {script}",
+        )
     importer = pkgutil.get_importer(path)
     if importer is None:
         return Target(path, (script, *arguments), os.path.dirname(os.path.realpath(path)))

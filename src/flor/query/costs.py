@@ -17,10 +17,14 @@ def size(count: float) -> str:
     return f"{count / 1000:.1f} TB"
 
 
+def counted(number: int, what: str) -> str:
+    """So many of them, in words: 1 end, 2 ends."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def kept_text(facts: Mapping[str, Any]) -> str:
     """How many checkpoints, and their bytes: those that were written, and those of the states that they stand for."""
-    written = int(facts["written"])
-    text = f"{written} checkpoint{'' if written == 1 else 's'}, {size(facts['bytes'])}"
+    text = f"{counted(facts['written'], 'checkpoint')}, {size(facts['bytes'])}"
     logical = facts.get("bytes_logical", 0)
     return text + (f" for {size(logical)} of state" if logical > 1.5 * facts["bytes"] else "")
 
@@ -37,6 +41,6 @@ def cost_lines(facts: Mapping[str, Any], seconds: float) -> list[str]:
     lines = [kept_text(facts)]
     lines.append(f"{overhead_text(facts, seconds)}: {stall:.2f} s of waiting, {slow:.2f} s of slower steps")
     for loop, kinds in facts.get("loops", {}).items():
-        lines.append(f"{loop}: {kinds['ends']} ends, {kinds['points']} resume points")
+        lines.append(f"{loop}: {counted(kinds['ends'], 'end')}, {counted(kinds['points'], 'resume point')}")
     lines += [f"left out {count}: {reason}" for reason, count in facts["left_out"].items()]
     return lines + [f"can't be kept: {reason}" for reason in dict.fromkeys(facts.get("refused", {}).values())]

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from flor.query.costs import counted
 from flor.query.runs import Run
 from flor.source.blocks import find_loops
 from flor.source.changeset import changed_names
@@ -84,10 +85,11 @@ def loops_text(run: Run) -> str:
     """Each loop with its changeset, for people."""
     parts = []
     for report in loop_reports(run):
+        ran = f"{counted(report.executions, 'time')}, {counted(report.iterations, 'iteration')}"
         parts.append(
             f"{report.loop} ({report.name})\n"
-            f"  ran        {report.executions} times, {report.iterations} iterations, {report.seconds:.2f} s\n"
-            f"  kept       {report.ends} ends, {report.points} resume points\n"
+            f"  ran        {ran}, {report.seconds:.2f} s\n"
+            f"  kept       {counted(report.ends, 'end')}, {counted(report.points, 'resume point')}\n"
             f"  verdict    {report.verdict}"
         )
         parts += [f"  may change {name}: {reason}" for name, reason in report.changes.items()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -168,6 +169,12 @@ class Run:
             yield from reading.rows(_logs(read_journal(fragment), chosen))
         replays = [self._hindsight(replay, chosen) for replay in self.replays()]
         yield from _each_once(replays) if len(replays) > 1 else chain(*replays)
+
+    def nothing_called(self, name: str, known: Sequence[str]) -> UsageError:
+        """What to raise if somebody asks for a name that was never logged."""
+        near = difflib.get_close_matches(name, known, n=1)
+        todo = f"Did you mean {near[0]!r}?" if near else f"What it has: {', '.join(known[:20]) or '(nothing)'}."
+        return UsageError(f"{self.name} has logged nothing called {name!r}.", todo=todo)
 
     def replays(self) -> list[Path]:
         """The results of the replays of this run, oldest first; one for each rank."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from flor.model.positions import readable
+from flor.query.costs import counted
 from flor.query.rows import Reading
 from flor.query.runs import Run
 from flor.replay.result import Result
@@ -44,8 +45,9 @@ def verdict_text(replay: Replay, result: Result) -> str:
         first = findings.divergences[0]
         where = readable(first.position, replay.run.loop_names)
         return f"flor: diverged at {where}, {first.statement}: {first} [diverged]"
-    values = f"{findings.identical:,} recorded values identical, {findings.checkpoints:,} checkpoints identical"
-    work = f"{result.executed} blocks executed, {result.skipped} skipped, {result.seconds:.1f} s"
+    values = f"{counted(findings.identical, 'recorded value')} identical"
+    values += f", {counted(findings.checkpoints, 'checkpoint')} identical"
+    work = f"{counted(result.executed, 'block')} executed, {result.skipped:,} skipped, {result.seconds:.1f} s"
     if result.escapes:
         work += f"; not isolated: {result.escapes[0]}"
     if result.notes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -104,10 +103,7 @@ def _groups(name: str, rows: Sequence[Row], run: Run) -> list[list[Row]]:
 def _nothing(name: str, logged: bool, rows: Sequence[Row], run: Run) -> UsageError:
     if logged:
         return UsageError(f"{name!r} is in {run.name}, but never as a number.", todo=f"flor logs {run.name} {name}")
-    known = _numeric_names(rows)
-    near = difflib.get_close_matches(name, known, n=1)
-    todo = f"Did you mean {near[0]!r}?" if near else f"Its numbers are called: {', '.join(known[:20]) or '(none)'}."
-    return UsageError(f"{run.name} has logged nothing called {name!r}.", todo=todo)
+    return run.nothing_called(name, _numeric_names(rows))
 
 
 @dataclass(frozen=True, slots=True)
