@@ -1,6 +1,6 @@
 """Figure 11 of the paper: replay on 1 to 16 workers, by checkpoint resume and by pseudoresume, beside the ideal.
 
-    python benchmarks/fig11_scaleout.py [--quick] [--epochs 200] [--seconds 0.6]
+    python benchmarks/fig11_scaleout.py [--quick] [--epochs 200] [--seconds 0.75]
 
 200 epochs whose batches sleep, as those of an accelerator do for the processor. The same training three times: with the
 checkpoints declared complete (`flor.checkpoint_resume`), so that workers jump; with skip blocks only, so that they
@@ -148,7 +148,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float)
     args = parser.parse_args()
     where = places(args)
-    epochs, seconds = args.epochs or (24 if args.quick else 200), args.seconds or (0.1 if args.quick else 0.6)
+    epochs, seconds = args.epochs or (24 if args.quick else 200), args.seconds or (0.1 if args.quick else 0.75)
     many = [2] if args.quick else [count for count in WORKERS if count > 1]
     with tempfile.TemporaryDirectory() as home:
         ways = {way: many if way != RESUME or args.quick else list(WORKERS) for way in SCRIPTS}
