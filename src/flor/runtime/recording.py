@@ -21,6 +21,7 @@ from flor.runtime.slowdown import Slowdown
 from flor.runtime.tally import Tally
 from flor.runtime.writer import Pending, Writer
 from flor.state import Answer, Memory, Snapshot
+from flor.state.staging import Staging
 
 NOTED = 5e-3  # seconds: shorter loop executions are only summed up
 FIRST_GUESS = 5e-3  # seconds that the first look at the state is expected to cost
@@ -132,7 +133,7 @@ class Recorder:
             self.writer.beside(lambda: capturer.prepare(loop))
 
     def _look_ahead(self, frame: LoopFrame, caller: FrameType, index: int) -> None:
-        """Once, within the first outer iteration: see how much its end will copy, so that memory is ready for it."""
+        """Once, before the first checkpoint is due: see how much it will copy, so that memory is ready for it."""
         assert self.capturer is not None and self.writer is not None
         if self.writer.busy:  # it still prepares
             return
@@ -140,14 +141,11 @@ class Recorder:
         if self.tally.taken or self.tally.left_out or self.writer.waits or self.writer.forks:
             return
         begun = clock()
-        memory = self.capturer.memory or Memory()
-        preview = Admission(self.budget, self.writer, memory.staging, self.room, begun, preview=True)
+        preview = Admission(self.budget, self.writer, self._staging, self.room, begun, preview=True)
         key = Key(self._execution(frame), index)
         with suppress(Exception):  # the checkpoint will meet it again, and say so
             self.capturer.capture(key, frame, caller, admit=preview, budget_nodes=self.budget.objects(begun))
-        self.tally.stall += clock() - begun
-        self.budget.spend(clock() - begun)
-        self._plan_next()
+        self._pay(begun)
 
     def _wait(self) -> float:
         """Between resume points of nested loops: what is not worth its price is soon computed again."""
@@ -198,9 +196,8 @@ class Recorder:
         if not self.writer.ready():
             self.tally.left_out["the writer was busy"] += 1
             return False
-        memory = self.capturer.memory or Memory()
         budget = Budget(NEVER, begun, 0.0) if in_any_case else self.budget
-        admission = Admission(budget, self.writer, memory.staging, self.room, begun, self._may_wait)
+        admission = Admission(budget, self.writer, self._staging, self.room, begun, self._may_wait)
         try:
             objects = budget.objects(begun)
             snapshot = self.capturer.capture(key, frame, caller, admit=admission, budget_nodes=objects)
@@ -253,14 +250,24 @@ class Recorder:
         self.writer.give_back()
         if reason is not None:
             self.tally.left_out[reason] += 1
-        seconds = clock() - begun
-        self.tally.stall += seconds
-        self.budget.spend(seconds)
         if pause:
             wait = 2 * self.pause_until.get(place, (0.0, 0.25))[1]
             self.pause_until[place] = (begun + wait, wait)
-        self._plan_next()
+        self._pay(begun)
         return False
+
+    def _pay(self, begun: float) -> None:
+        """A look that took nothing has cost training the time since then."""
+        seconds = clock() - begun
+        self.tally.stall += seconds
+        self.budget.spend(seconds)
+        self._plan_next()
+
+    @property
+    def _staging(self) -> Staging:
+        """Where copies go."""
+        memory = self.capturer.memory if self.capturer is not None else None
+        return (memory or Memory()).staging
 
     def _watch(self, frame: LoopFrame, now: float) -> None:
         """An iteration has ended while something was written, or the first one after it."""
