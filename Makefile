@@ -8,9 +8,7 @@ TORCH := torch==2.13.0
 
 env: .venv/ready
 
-.venv/ready: pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/pip install -q $(TORCH)
+.venv/ready: .venv/demo
 	$(BIN)/pip install -q -e '.[dev]'
 	touch $@
 
