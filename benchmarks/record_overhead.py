@@ -6,13 +6,15 @@
 Every way runs every workload (benchmarks/workloads, plain scripts) in turn; a result file that exists is added to.
 What is compared is the time that the script itself takes around its training loop. The start-up of a process (python,
 torch, and for flor its own) is the rest of the process's time and is shown apart. The plain script runs twice in every
-round, at its beginning and in its middle; by how much the medians of these two differ is the noise floor of a workload.
+round, at its beginning and in its middle. The noise of a workload is the standard error of a difference between flor
+and plain, if the runs of both are spread as those of plain are.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -91,19 +93,20 @@ def overheads(results: dict[str, dict[str, list[Result]]], workload: str) -> dic
     return {way: seconds / middle[PLAIN] - 1 for way, seconds in middle.items()}
 
 
-def floor(results: dict[str, dict[str, list[Result]]], workload: str) -> float:
-    """How far apart two medians of the same plain script are."""
+def noise(results: dict[str, dict[str, list[Result]]], workload: str) -> float:
+    """By how much a share is wrong by chance: its standard error, from how far apart runs of the same script are."""
     plain = [row["training"] for row in results[workload][PLAIN]]
     if len(plain) < 2:
         return float("nan")
-    return abs(statistics.median(plain[::2]) / statistics.median(plain[1::2]) - 1)
+    spread, rounds = statistics.stdev(plain) / statistics.mean(plain), len(results[workload].get(FLOR, plain))
+    return spread * math.sqrt(1 / len(plain) + 1 / rounds)
 
 
 def markdown(results: dict[str, dict[str, list[Result]]]) -> str:
     """The table, and what of the promises it shows."""
     ways = [way for way in WAYS if way != PLAIN]
     lines = [
-        "| workload | plain, s | spread of plain | noise floor | " + " | ".join(ways) + " | checkpoints (flor) |",
+        "| workload | plain, s | spread of plain | noise | " + " | ".join(ways) + " | checkpoints (flor) |",
         "|---" * (len(ways) + 5) + "|",
     ]
     for name in [name for name in NAMES if name in results]:
@@ -112,18 +115,18 @@ def markdown(results: dict[str, dict[str, list[Result]]]) -> str:
         cells = [f"{100 * shares[way]:+.1f} %" if way in shares else "-" for way in ways]
         spread = f"{100 * (min(plain) / middle - 1):+.1f} to {100 * (max(plain) / middle - 1):+.1f} %"
         counts = [row["checkpoints"] for row in results[name].get(FLOR, [])]
-        first = [name, f"{middle:.1f}", spread, f"{100 * floor(results, name):.1f} %"]
+        first = [name, f"{middle:.1f}", spread, f"{100 * noise(results, name):.1f} %"]
         lines.append(f"| {' | '.join([*first, *cells])} | {min(counts)} to {max(counts)} |")
     return "\n".join([*lines, "", *verdicts(results)])
 
 
 def above(results: dict[str, dict[str, list[Result]]], shares: dict[str, float], tolerance: float) -> str:
-    """Which workloads are above the tolerance, and which of them by more than the noise."""
+    """Which workloads are above the tolerance, and which of them by more than can be chance."""
     over = [name for name in shares if shares[name] > tolerance]
-    beyond = [name for name in over if shares[name] > tolerance + floor(results, name)]
+    beyond = [name for name in over if shares[name] > tolerance + 2 * noise(results, name)]
     if not over:
         return "None is above it."
-    return f"Above it: {', '.join(over)}; by more than the noise floor: {', '.join(beyond) or 'none'}."
+    return f"Above it: {', '.join(over)}; by more than twice the noise: {', '.join(beyond) or 'none'}."
 
 
 def by_its_own_account(results: dict[str, dict[str, list[Result]]], way: str) -> str:
@@ -146,7 +149,7 @@ def verdicts(results: dict[str, dict[str, list[Result]]]) -> list[str]:
         worst = max(shares, key=lambda name: shares[name])
         lines.append(
             f"- {way}: mean {100 * statistics.mean(shares.values()):.1f} %, highest {100 * shares[worst]:.1f} % "
-            f"({worst}, noise floor {100 * floor(results, worst):.1f} %), tolerance {100 * tolerance:.2f} %. "
+            f"({worst}, noise {100 * noise(results, worst):.1f} %), tolerance {100 * tolerance:.2f} %. "
             f"{above(results, shares, tolerance)} {by_its_own_account(results, way)}"
         )
     for name in ("rte", "cola"):

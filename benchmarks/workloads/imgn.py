@@ -14,10 +14,10 @@ parser.add_argument("--epochs", type=int, default=3)
 args = parser.parse_args()
 
 torch.manual_seed(0)
-images = torch.randn(16, 3, 64, 64)
+images = torch.randn(8, 3, 48, 48)
 labels = (images.mean((1, 2, 3)) > 0).long()
-loader = DataLoader(TensorDataset(images[:8], labels[:8]), batch_size=2, shuffle=True)
-validation = DataLoader(TensorDataset(images[8:], labels[8:]), batch_size=8)
+loader = DataLoader(TensorDataset(images[:4], labels[:4]), batch_size=1, shuffle=True)
+validation = DataLoader(TensorDataset(images[4:], labels[4:]), batch_size=4)
 model = squeezenet(1000, scale=2)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-4)
 

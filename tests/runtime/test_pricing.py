@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from flor.runtime.pricing import COLD, COPY, HARM, Prices
+from flor.runtime.pricing import CAREFUL, COLD, COPY, HARM, Prices
 from flor.runtime.sites import LoopFrame, Site
 from flor.runtime.slowdown import Slowdown, Watch, Write
 from flor.state import Demand
@@ -32,6 +32,18 @@ def test_rates_follow_what_is_measured() -> None:
     assert prices.stall(Demand(GB, cold=GB)) == pytest.approx(0.5, rel=0.01)
     assert prices.walk == pytest.approx(1e-5, rel=0.01)
     assert prices.slowdown(GB) == pytest.approx(0.2, rel=0.01)
+
+
+def test_a_copy_that_was_tried_is_believed_until_one_was_made() -> None:
+    prices = Prices()
+    prices.rehearsed(None)
+    assert prices.copy == COPY
+    prices.rehearsed(1e-10)
+    assert prices.stall(Demand(GB)) == pytest.approx(CAREFUL * 0.1)
+    for _ in range(20):
+        prices.copied(Demand(GB, 0, Counter({GB: 1})), seconds=0.5)
+    prices.rehearsed(1e-10)
+    assert prices.stall(Demand(GB)) == pytest.approx(0.5, rel=0.01)
 
 
 def test_a_few_bytes_say_nothing_about_a_rate() -> None:

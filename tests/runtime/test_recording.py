@@ -14,6 +14,7 @@ import pytest
 from flor.model.checkpoints import Key
 from flor.model.records import Note
 from flor.runtime import current, hooks, recording, session, sites
+from flor.runtime.budget import SHARE
 from flor.runtime.recording import Recorder
 from flor.runtime.session import Session
 from flor.runtime.sites import LoopFrame
@@ -109,7 +110,7 @@ def test_time_before_the_first_loop_earns_no_checkpoint(clock: Clock) -> None:
     recorder.train("for epoch in range(20):\n    sleep(1)\n", sleep_first=1000)
     assert recorder.budget.begun == 2000.0
     assert len(recorder.keys) == 1
-    assert recorder.times[0] >= 2000 + 1 / (0.8 * 0.1)
+    assert recorder.times[0] >= 2000 + 1 / (SHARE * 0.1)
 
 
 def test_the_sum_of_what_is_taken_stays_within_the_tolerance(clock: Clock) -> None:

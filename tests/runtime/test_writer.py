@@ -148,6 +148,14 @@ def test_warm_memory_is_there_when_it_is_asked_for(bench: Bench) -> None:
     writer.close(20)
 
 
+def test_a_copy_is_tried_when_memory_is_made_ready_if_there_is_enough_to_tell(bench: Bench) -> None:
+    staging = bench.memory.staging
+    staging.warm(Counter({1 << 17: 3}))
+    assert staging.rate is None
+    staging.warm(Counter({1 << 22: 1, 1 << 17: 1}))
+    assert staging.rate is not None and 0 < staging.rate < 1e-6
+
+
 def test_nobody_looks_at_the_state_while_memory_is_made_ready(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     writer, go_on = bench.writer(), threading.Event()
     monkeypatch.setattr(bench.memory.staging, "warm", lambda _: go_on.wait(30))

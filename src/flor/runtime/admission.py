@@ -43,6 +43,7 @@ class Admission:
         """Called when the objects were walked and nothing was copied yet."""
         self.demand = demand
         self.walked = clock() - self.begun
+        self.budget.prices.rehearsed(self.staging.rate)
         self.late = demand.late >= LATE and not self.writer.busy and self.may_wait()
         self.answer = self._answer()
         return self.answer

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from flor.state import Demand
 
 WALK = 1e-5  # seconds an object: a guess, until the first walk was measured
-COPY = 0.3e-9  # seconds a byte into memory that is ready
+COPY = 0.3e-9  # seconds a byte into memory that is ready: a guess, until a copy was tried or made
+CAREFUL = 1.25  # a real copy may take so many times what a tried one took
 COLD = 2e-9  # seconds a byte into memory that the system has yet to give: in a virtual machine far more than the copy
 STREAM = 2e-9  # seconds a byte that is written to disk while training waits
 SLOW = 0.15e-9  # seconds a byte that training is slowed down by while the writer works
@@ -25,6 +26,7 @@ class Prices:
     cold: float = COLD
     stream: float = STREAM
     slow: float = SLOW
+    learned: bool = False  # whether a copy was made and measured
 
     def stall(self, demand: Demand) -> float:
         """Seconds that the copies of a snapshot will take."""
@@ -43,6 +45,11 @@ class Prices:
         if objects:
             self.walk = _moved(self.walk, seconds / objects)
 
+    def rehearsed(self, rate: float | None) -> None:
+        """A copy was tried, if any: believed until a real one was made."""
+        if rate is not None and not self.learned:
+            self.copy = CAREFUL * rate
+
     def copied(self, demand: Demand, seconds: float) -> None:
         """The copies took so long."""
         if demand.nbytes < ENOUGH:
@@ -51,6 +58,7 @@ class Prices:
             self.cold = _moved(self.cold, seconds / demand.nbytes)
         elif not demand.cold:
             self.copy = _moved(self.copy, seconds / demand.nbytes)
+            self.learned = True
 
     def streamed(self, demand: Demand, seconds: float) -> None:
         """Writing from live memory took so long."""
