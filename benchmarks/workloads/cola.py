@@ -17,13 +17,13 @@ torch.manual_seed(0)
 model = Classifier(Encoder(40_000, 512, 2, 8, 64), 512, 2)
 optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-4)
 scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, args.epochs)
-tokens = torch.randint(40_000, (8 * args.batches, 8))
+tokens = torch.randint(40_000, (2 * args.batches, 8))
 labels = tokens[:, 0] % 2
 
 begun = time.perf_counter()
 for epoch in range(args.epochs):
     total = 0.0
-    for batch in torch.randperm(len(tokens)).split(8):
+    for batch in torch.randperm(len(tokens)).split(2):
         loss = cross_entropy(model(tokens[batch]), labels[batch])
         loss.backward()
         optimizer.step()

@@ -31,7 +31,7 @@ class Translator(nn.Module):
 torch.manual_seed(0)
 model = Translator(1000, 256)
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-sentences = torch.randint(1000, (12, 24))
+sentences = torch.randint(1000, (12, 12))
 
 begun = time.perf_counter()
 for epoch in range(args.epochs):

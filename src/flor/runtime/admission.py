@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from flor.runtime.budget import Budget
+from flor.runtime.budget import MARGIN, Budget
 from flor.runtime.sites import clock
 from flor.runtime.writer import Writer
 from flor.state import Answer, Demand
@@ -89,7 +89,7 @@ class Admission:
         if self.budget.allows(price, clock()):
             return answer
         self.reason = "it would have cost more than the tolerance allows"
-        self.budget.next_price = price
+        self.budget.next_price = MARGIN * price  # the next look should not be in vain again
         return Answer.DECLINE
 
     def _should_wait_for_memory(self) -> bool:

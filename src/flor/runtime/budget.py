@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from flor.runtime.policy import affordable_from
 from flor.runtime.pricing import Prices
 
-SHARE = 0.75  # of the tolerance; the rest is for log calls, hooks and what can't be seen
+SHARE = 0.7  # of the tolerance; the rest is for log calls, hooks and what can't be seen
 MARGIN = 1.25  # the next checkpoint may cost so many times what the last one did
 ALL = 1.0  # from this tolerance on a checkpoint is taken wherever one may be, and only their sum is bounded
 FEW_OBJECTS = 500  # take a few milliseconds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FrameType
@@ -24,6 +25,7 @@ class Capturer:
     dead_names: DeadNames
     memory: Memory | None = field(default_factory=Memory)
     all_is_seen: Callable[[], bool] = lambda: False  # whether the project changes tensors by torch's operators alone
+    effort: float = 0.0  # seconds of a processor that it took to prepare
 
     def capture(
         self,
@@ -47,8 +49,10 @@ class Capturer:
 
     def prepare(self, loop: str) -> None:
         """Find out beforehand what is asked at every checkpoint: which modules are the project's, which names live."""
+        begun = time.thread_time()
         self.scopes.modules()
         self.dead_names(loop, True)
+        self.effort = time.thread_time() - begun
 
     def whole(self, caller: FrameType) -> Snapshot:
         """What the program's state is now, all names alike."""

@@ -25,6 +25,7 @@ from flor.state.staging import Staging
 
 NOTED = 5e-3  # seconds: shorter loop executions are only summed up
 FIRST_GUESS = 5e-3  # seconds that the first look at the state is expected to cost
+LOOK_AHEAD = 4 * FIRST_GUESS  # ... and may cost, if nothing is taken then
 WORTH = 1.0  # a loop execution is memoized only if it took this many times what saving and restoring it costs
 BESIDE = 0.2  # part of the tolerance up to which resume points are dense beside ends, which answer outer probes
 NESTED_SHARE = 32  # within a nested loop at most one resume point each 1/32 of the time so far
@@ -88,7 +89,7 @@ class Recorder:
                 self._resume_point(frame, caller, now, index)
             if not self.prepared:
                 self._prepare(frame)
-            elif not self.looked and now >= self.not_before:
+            elif not self.looked and self.budget.allows(LOOK_AHEAD, now):
                 self._look_ahead(frame, caller, index)
         return True
 
@@ -136,6 +137,11 @@ class Recorder:
         """Once, before the first checkpoint is due: see how much it will copy, so that memory is ready for it."""
         assert self.capturer is not None and self.writer is not None
         if self.writer.busy:  # it still prepares
+            return
+        if effort := self.capturer.effort:  # beside training, which needs the interpreter too
+            self.capturer.effort = 0.0
+            self.tally.slowdown += effort
+            self.budget.spend(effort)
             return
         self.looked = True
         if self.tally.taken or self.tally.left_out or self.writer.waits or self.writer.forks:
