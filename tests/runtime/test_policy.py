@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flor.runtime.budget import SHARE, Budget
+from flor.runtime.budget import LEAST, SEEN, UNSEEN, Budget
 from flor.runtime.policy import (
     BlockCosts,
     affordable_from,
@@ -152,9 +152,17 @@ def test_a_first_checkpoint_that_costs_much_is_made_up_for() -> None:
     budget.spend(10.0)
     budget.taken(stall=10.0, slowdown=0.0)
     budget.next_price = 0.1  # the second one copies little
-    earned = 10.0 + 10.1 / (0.1 * SHARE)  # its own time, and the time that pays for both
+    earned = 10.0 + 10.1 / budget.share  # its own time, and the time that pays for both
     assert not budget.allows(0.1, now=earned - 1)
     assert budget.allows(0.1, now=earned + 1)
+
+
+def test_what_is_not_seen_is_kept_back_from_any_tolerance() -> None:
+    shares = {tolerance: Budget(tolerance, begun=0.0, next_price=0.0).share for tolerance in (0.001, 0.01, 0.3)}
+    assert shares[0.3] == pytest.approx(0.3 * SEEN - UNSEEN)
+    assert shares[0.01] == pytest.approx(0.01 * SEEN - UNSEEN)
+    assert shares[0.001] == pytest.approx(0.001 * LEAST)
+    assert Budget(float("inf"), begun=0.0, next_price=0.0).share == float("inf")
 
 
 def test_an_expected_slowdown_counts_until_it_is_known() -> None:
@@ -168,5 +176,5 @@ def test_an_expected_slowdown_counts_until_it_is_known() -> None:
 def test_a_walk_may_meet_as_many_objects_as_can_be_paid() -> None:
     budget = Budget(0.05, begun=0.0, next_price=0.0)
     assert budget.objects(now=0.0) == 500
-    assert budget.objects(now=100.0) == pytest.approx(SHARE * 0.05 * 100 / budget.prices.walk, rel=0.01)
+    assert budget.objects(now=100.0) == pytest.approx(budget.share * 100 / budget.prices.walk, rel=0.01)
     assert Budget(10.0, begun=0.0, next_price=0.0).objects(now=0.0) is None

@@ -14,7 +14,6 @@ import pytest
 from flor.model.checkpoints import Key
 from flor.model.records import Note
 from flor.runtime import current, hooks, recording, session, sites
-from flor.runtime.budget import SHARE
 from flor.runtime.recording import Recorder
 from flor.runtime.session import Session
 from flor.runtime.sites import LoopFrame
@@ -41,6 +40,7 @@ class Taken(Recorder):
     clock: Clock
     cost: float
     tolerance: float
+    effort: float = 0.0
     keys: list[Key] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
     prepared_at: list[float] = field(default_factory=list)
@@ -55,7 +55,9 @@ class Taken(Recorder):
             waits=False,
             forks=False,
         )
-        looks: Any = SimpleNamespace(memory=None, capture=lambda *_, **__: self.looked_at.append(self.clock.now))
+        looks: Any = SimpleNamespace(
+            memory=None, effort=self.effort, capture=lambda *_, **__: self.looked_at.append(self.clock.now)
+        )
         super().__init__(lambda _: None, looks, writer, self.tolerance)
         self.session = Session(lambda _: 0, self)
 
@@ -110,7 +112,7 @@ def test_time_before_the_first_loop_earns_no_checkpoint(clock: Clock) -> None:
     recorder.train("for epoch in range(20):\n    sleep(1)\n", sleep_first=1000)
     assert recorder.budget.begun == 2000.0
     assert len(recorder.keys) == 1
-    assert recorder.times[0] >= 2000 + 1 / (SHARE * 0.1)
+    assert recorder.times[0] >= 2000 + 1 / recorder.budget.share
 
 
 def test_the_sum_of_what_is_taken_stays_within_the_tolerance(clock: Clock) -> None:
@@ -182,6 +184,31 @@ def test_memory_is_asked_for_once_before_the_first_loop_ends(clock: Clock) -> No
     recorder.train(NESTED.format(epochs=3, steps=10, seconds=0.1))
     (looked,) = recorder.looked_at
     assert recorder.prepared_at[0] < looked < recorder.times[0]
+
+
+def test_what_it_took_to_prepare_is_earned_before_memory_is_asked_for(clock: Clock) -> None:
+    recorder = Taken(clock, cost=0.001, tolerance=1 / 15, effort=0.1)
+    recorder.train(NESTED.format(epochs=1, steps=100, seconds=0.1))
+    (looked,) = recorder.looked_at
+    assert looked - recorder.begun >= 0.1 / recorder.budget.share
+    assert recorder.tally.slowdown == 0.1
+
+
+def test_after_memory_was_asked_for_nobody_looks_before_the_price_can_be_paid(clock: Clock) -> None:
+    recorder = Taken(clock, cost=0.001, tolerance=1 / 15)
+    asked: Any = SimpleNamespace(awaits_memory=True, price_when_ready=lambda: 0.2)
+    recorder._wait_for_memory(asked)
+    recorder.train(NESTED.format(epochs=1, steps=100, seconds=0.1))
+    assert recorder.times[0] - recorder.begun >= 0.2 / recorder.budget.share
+
+
+@pytest.mark.parametrize(("busy", "points"), [(True, 0), (False, 19)])
+def test_beside_a_write_a_resume_point_is_as_dear_as_what_is_written(clock: Clock, busy: bool, points: int) -> None:
+    recorder = Taken(clock, cost=0.001, tolerance=1 / 15)
+    writer: Any = recorder.writer
+    writer.busy, recorder.budget.last_price = busy, 100.0
+    recorder.train("for epoch in range(20): sleep(1)")
+    assert len(recorder.points) == points
 
 
 def test_for_loops_that_are_over_at_once_nothing_is_found_out(clock: Clock) -> None:

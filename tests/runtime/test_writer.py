@@ -209,6 +209,7 @@ def test_memory_is_made_ready_before_a_large_copy(bench: Bench) -> None:
     asked = admission(bench, writer, tolerance=0.05, room=9 * GB, elapsed=1.0)
     assert asked(small) is Answer.DECLINE and "not ready" in asked.reason
     assert writer.drain(20) and bench.memory.staging.held == 1 << 24
+    assert asked.awaits_memory and asked.price_when_ready() < asked.stall
     writer.close(20)
 
 

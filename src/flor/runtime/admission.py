@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from flor.runtime.budget import MARGIN, Budget
 from flor.runtime.sites import clock
@@ -36,6 +36,7 @@ class Admission:
     demand: Demand = field(default_factory=Demand)
     walked: float = 0.0
     late: bool = False
+    awaits_memory: bool = False
     answer: Answer = Answer.DECLINE
     reason: str = "more objects than can be walked in the time that is left"
 
@@ -65,10 +66,15 @@ class Admission:
         """What it will pay while the rest is done in the background."""
         return 0.0 if self.writer.waits else self.budget.prices.slowdown(self.demand.nbytes)
 
+    def price_when_ready(self) -> float:
+        """What it will pay in all, once there is memory for the copies."""
+        self.budget.prices.rehearsed(self.staging.rate)
+        return self.walked + self.budget.prices.stall(replace(self.at_once, cold=0)) + self.slowdown
+
     def _answer(self) -> Answer:
         if self.preview:
             if self._fits() and self._should_wait_for_memory():
-                self.writer.warm(self.staging, self.demand.sizes)
+                self._ask_for_memory()
             return Answer.DECLINE
         if self.writer.waits or self.writer.forks:
             return self._if_affordable(Answer.LOOK)
@@ -76,7 +82,7 @@ class Admission:
             self.reason = f"{self.demand.nbytes / 1e9:.1f} GB to copy are more than the {self.room / 1e9:.1f} GB for it"
             return self._if_affordable(Answer.LOOK) if not self.writer.busy else Answer.DECLINE
         if self._should_wait_for_memory():
-            self.writer.warm(self.staging, self.demand.sizes)
+            self._ask_for_memory()
             self.reason = "memory for its copy was not ready yet"
             return Answer.DECLINE
         return self._if_affordable(Answer.LATE if self.late else Answer.COPY)
@@ -91,6 +97,10 @@ class Admission:
         self.reason = "it would have cost more than the tolerance allows"
         self.budget.next_price = MARGIN * price  # the next look should not be in vain again
         return Answer.DECLINE
+
+    def _ask_for_memory(self) -> None:
+        self.awaits_memory = True
+        self.writer.warm(self.staging, self.demand.sizes)
 
     def _should_wait_for_memory(self) -> bool:
         trifle = self.budget.allows((self.stall + self.slowdown) / TRIFLE, clock())

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from flor.runtime.policy import affordable_from
 from flor.runtime.pricing import Prices
 
-SHARE = 0.7  # of the tolerance; the rest is for log calls, hooks and what can't be seen
+SEEN = 0.8  # of the tolerance may be spent on what is seen
+UNSEEN = 0.0025  # of training's time is kept back: hooks and slower steps take about so much, whatever is tolerated
+LEAST = 0.3  # of a small tolerance may be spent all the same
 MARGIN = 1.25  # the next checkpoint may cost so many times what the last one did
 ALL = 1.0  # from this tolerance on a checkpoint is taken wherever one may be, and only their sum is bounded
 FEW_OBJECTS = 500  # take a few milliseconds
@@ -22,7 +24,13 @@ class Budget:
     next_price: float
     spent: float = 0.0
     reserved: float = 0.0  # slow-down that is expected of writes under way
+    last_price: float = 0.0
     prices: Prices = field(default_factory=Prices)
+
+    @property
+    def share(self) -> float:
+        """The part of training's time that checkpoints may take."""
+        return max(SEEN * self.tolerance - UNSEEN, LEAST * self.tolerance)
 
     @property
     def total(self) -> float:
@@ -36,7 +44,7 @@ class Budget:
 
     def from_when(self, price: float, part: float = 1.0) -> float:
         """The moment from which so much more can be afforded, out of that part of the tolerance."""
-        return affordable_from(self.total, price, begun=self.begun, share=SHARE * part * self.tolerance)
+        return affordable_from(self.total, price, begun=self.begun, share=part * self.share)
 
     def allows(self, price: float, now: float, part: float = 1.0) -> bool:
         """True if so much more can be afforded now."""
@@ -46,7 +54,7 @@ class Budget:
         """How many objects a walk may meet before it costs more than can be afforded; None for any number."""
         if self.tolerance >= ALL:
             return None
-        left = SHARE * self.tolerance * (now - self.begun - self.total) - self.total
+        left = self.share * (now - self.begun - self.total) - self.total
         return max(FEW_OBJECTS, int(left / self.prices.walk))
 
     def spend(self, seconds: float) -> None:
@@ -56,7 +64,8 @@ class Budget:
     def taken(self, stall: float, slowdown: float) -> None:
         """A checkpoint was taken: it has cost so much and will cost so much more while it is written."""
         self.reserved += slowdown
-        self.next_price = MARGIN * (stall + slowdown)
+        self.last_price = stall + slowdown
+        self.next_price = MARGIN * self.last_price
 
     def settled(self, expected: float, slowdown: float) -> None:
         """A write is over: what it really cost replaces what was expected of it."""

@@ -67,6 +67,7 @@ class Recorder:
         self.last_end: dict[str, float] = {}
         self.ends = 0
         self.looping = self.prepared = self.looked = False
+        self.awaited: Admission | None = None  # what has asked for memory that is not ready yet
         self.pause_until: dict[str, tuple[float, float]] = {}
         self.room = memory_for_copies() // 2 if capturer is not None else 0
         self.not_before = self.wake = NEVER
@@ -85,6 +86,7 @@ class Recorder:
         if now >= self.wake:
             if self.slowdown.watching:
                 self._watch(frame, now)
+            self._catch_up()
             if now >= self.not_before and index:
                 self._resume_point(frame, caller, now, index)
             if not self.prepared:
@@ -114,7 +116,10 @@ class Recorder:
 
     def _resume_point(self, frame: LoopFrame, caller: FrameType, now: float, index: int) -> None:
         """Take one at each outer iteration while these are few, then ever more rarely; in nested loops rarely."""
+        assert self.writer is not None
         elapsed = now - self.begun
+        if self.writer.busy and not self.budget.allows(self.budget.last_price, now):
+            return  # nothing is known to be unchanged yet: it would cost as much as the one that is being written
         if frame is not self.session.stack[0]:
             affordable = self.budget.allows(self.budget.next_price, now, BESIDE)
             if not affordable or now - self.last_nested < max(self._wait(), elapsed / NESTED_SHARE):
@@ -138,11 +143,6 @@ class Recorder:
         assert self.capturer is not None and self.writer is not None
         if self.writer.busy:  # it still prepares
             return
-        if effort := self.capturer.effort:  # beside training, which needs the interpreter too
-            self.capturer.effort = 0.0
-            self.tally.slowdown += effort
-            self.budget.spend(effort)
-            return
         self.looked = True
         if self.tally.taken or self.tally.left_out or self.writer.waits or self.writer.forks:
             return
@@ -151,7 +151,28 @@ class Recorder:
         key = Key(self._execution(frame), index)
         with suppress(Exception):  # the checkpoint will meet it again, and say so
             self.capturer.capture(key, frame, caller, admit=preview, budget_nodes=self.budget.objects(begun))
+        self._wait_for_memory(preview)
         self._pay(begun)
+
+    def _wait_for_memory(self, admission: Admission) -> None:
+        """If it has asked for memory, the next look is taken when there is some and its price can be paid."""
+        if admission.awaits_memory:
+            self.awaited = admission
+
+    def _catch_up(self) -> None:
+        """Take over what the writer's thread has found out: what preparing took, what a copy into its memory costs."""
+        assert self.capturer is not None and self.writer is not None
+        if self.writer.busy:
+            return
+        if effort := self.capturer.effort:  # beside training, which needs the interpreter too
+            self.capturer.effort = 0.0
+            self.tally.slowdown += effort
+            self.budget.spend(effort)
+            self._plan_next()
+        if self.awaited is not None:
+            self.budget.next_price = self.awaited.price_when_ready()
+            self.awaited = None
+            self._plan_next()
 
     def _wait(self) -> float:
         """Between resume points of nested loops: what is not worth its price is soon computed again."""
@@ -197,6 +218,9 @@ class Recorder:
             return False
         place = f"{key.execution.loop}{'' if key.iteration is None else '@'}"
         begun = clock()
+        self._catch_up()
+        if begun < self.not_before and not in_any_case:
+            return False
         if begun < self.pause_until.get(place, (0.0, 0.0))[0]:
             return False
         if not self.writer.ready():
@@ -211,6 +235,7 @@ class Recorder:
         except Exception as error:  # never harm training
             return self._not_taken(place, begun, f"capture failed: {type(error).__name__}: {error}", pause=True)
         if snapshot.declined:
+            self._wait_for_memory(admission)
             return self._not_taken(place, begun, admission.reason, pause=admission.walked == 0.0)
         if snapshot.refusals:
             for refusal in snapshot.refusals:
@@ -290,7 +315,7 @@ class Recorder:
     def _plan_next(self) -> None:
         able = self.capturer is not None and self.writer is not None and not self.writer.failed
         self.not_before = self.budget.from_when(self.budget.next_price) if able else NEVER
-        self.wake = 0.0 if self.slowdown.watching else self.not_before
+        self.wake = 0.0 if self.slowdown.watching or self.awaited is not None else self.not_before
 
     def _execution(self, frame: LoopFrame) -> Execution:
         return Execution(self._above(frame), frame.site.loop, frame.occurrence)
