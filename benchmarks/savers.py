@@ -1,4 +1,7 @@
-"""Ways to save a model and its optimizer: flor's own, and the tools that people use."""
+"""Ways to save a model and its optimizer: flor's own, and the tools that people use.
+
+torchsnapshot is no longer kept up: it needs `pip install torchsnapshot 'importlib_metadata<8'`.
+"""
 
 from __future__ import annotations
 

@@ -35,6 +35,7 @@ from flor.runtime.recording import Recorder
 from flor.runtime.session import Session
 from flor.runtime.streams import plain
 from flor.runtime.writers import make_writer
+from flor.state import Memory
 from flor.store.journal import JournalWriter
 from flor.store.layout import Layout
 from flor.store.restores import restore_ratio
@@ -128,7 +129,8 @@ class Recording:
         self.writer = make_writer(
             self.request.materialize, self.run, self.journal.path.stem, self.journal.append, self._writer_failed
         )
-        capturer = Capturer(self.stage.scopes, DeadNames(self.sources), all_is_seen=AllSeen(self.sources))
+        memory = Memory(only_host=self.writer.forks)
+        capturer = Capturer(self.stage.scopes, DeadNames(self.sources), memory, AllSeen(self.sources))
         active = capturer if self.request.materialize != "off" else None
         self.written = WrittenFiles(self.journal.append)
         self.files = FileWatch(

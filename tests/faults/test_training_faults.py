@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -85,18 +86,18 @@ class Outcome:
         return self.stderr.count("[checkpoints-ended]")
 
 
-def python(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+def python(folder: Path, *command: str, code: int = 0) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True, timeout=120
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, done.stderr
     return done
 
 
-def record(folder: Path, text: str, *options: str) -> Outcome:
+def record(folder: Path, text: str, *options: str, code: int = 0) -> Outcome:
     (folder / "train.py").write_text(text)
-    done = python(folder, "-m", "flor", "record", "--overhead", "inf", *options, "train.py")
+    done = python(folder, "-m", "flor", "record", "--overhead", "inf", *options, "train.py", code=code)
     return Outcome(done.stdout, done.stderr, run(None, folder / ".flor"))
 
 
@@ -132,6 +133,16 @@ def test_a_slow_disk_leaves_checkpoints_out_and_stalls_nothing(tmp_path: Path, p
     assert outcome.stdout == plain and outcome.warnings == 0
     assert outcome.run.ended["checkpoints"]["left_out"]["the writer was busy"] > 0
     assert undamaged(tmp_path)
+
+
+STUCK = SLOW_DISK.replace("0.6", "1000")
+
+
+@pytest.mark.parametrize(("end", "code"), [("os.kill(os.getpid(), 15)", -signal.SIGTERM), ("os._exit(7)", 7)])
+def test_a_kill_with_a_checkpoint_under_way_leaves_it_absent(tmp_path: Path, end: str, code: int) -> None:
+    text = TRAIN.replace("    FAULT", STUCK).replace("print(", f"import os; {end}\nprint(")
+    outcome = record(tmp_path, text, code=code)
+    assert 0 < len(outcome.run.checkpoints) < 10 and undamaged(tmp_path)
 
 
 ODD = """

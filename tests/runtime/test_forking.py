@@ -36,6 +36,25 @@ def test_a_child_writes_the_state_as_it_was_when_it_was_forked(bench: Bench) -> 
     assert bench.memory.staging.held == 0
 
 
+def test_a_child_runs_none_of_the_scripts_handlers_and_ctrl_c_is_not_for_it() -> None:
+    def handler(*_: object) -> None:
+        """Save and exit, say."""
+
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        child = forking._fork_unheard()
+        if child == 0:
+            quiet = (
+                signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL and signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+            )
+            os._exit(0 if quiet else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert signal.getsignal(signal.SIGUSR1) is handler
+        assert signal.SIGUSR1 not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
 @pytest.fixture
 def children(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The children that are forked; other tests may have left some of their own."""

@@ -223,6 +223,44 @@ def test_a_preview_takes_nothing_and_has_memory_made_ready(bench: Bench) -> None
     writer.close(20)
 
 
+def test_memory_that_can_not_be_had_ends_nothing(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(_: object) -> None:
+        raise MemoryError
+
+    writer = bench.writer()
+    monkeypatch.setattr(bench.memory.staging, "warm", none)
+    writer.warm(bench.memory.staging, Counter({1 << 20: 1}))
+    assert writer.drain(20) and not writer.failed and writer.ready()
+    writer.close(20)
+
+
+def test_where_no_thread_can_be_had_checkpoints_end_and_nobody_waits(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(writing.threads, "start", none)
+    writer = bench.writer()
+    assert writer.ready()
+    writer.put(bench.take(x=torch.ones(BIG)))
+    assert writer.failed and "can't start new thread" in bench.troubles[0]
+    assert not writer.busy and writer.finished() is not None and bench.announced() == []
+    writer.close(20)
+
+
+def test_ctrl_c_while_training_waits_is_the_scripts(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    writer = bench.writer("sync")
+    monkeypatch.setattr(writing, "materialize", interrupted)
+    assert writer.ready()
+    with pytest.raises(KeyboardInterrupt):
+        writer.put(bench.take(x=torch.ones(BIG)))
+    assert not writer.failed and writer.ready() and writer.ready()
+
+
 def test_a_long_run_does_not_wait_for_memory(bench: Bench) -> None:
     assert admission(bench, bench.writer(), tolerance=0.05, room=9 * GB, elapsed=1e6)(COLD) is Answer.COPY
 
@@ -231,4 +269,10 @@ def test_a_state_larger_than_the_room_for_copies_is_written_from_where_it_is(ben
     asked = admission(bench, bench.writer(), tolerance=0.05, room=GB // 2, elapsed=1e4)
     assert asked(WARM) is Answer.LOOK
     short = admission(bench, bench.writer(), tolerance=0.05, room=GB // 2, elapsed=1.0)
-    assert short(WARM) is Answer.DECLINE and short.reason != ""
+    assert short(WARM) is Answer.DECLINE and "1.0 GB to copy are more than the 0.5 GB" in short.reason
+
+
+def test_what_is_on_another_device_needs_room_here_however_it_is_taken(bench: Bench) -> None:
+    asked = admission(bench, bench.writer(), tolerance=0.05, room=GB // 2, elapsed=1e6)
+    assert asked(Demand(GB, elsewhere=GB)) is Answer.DECLINE and "more than" in asked.reason
+    assert admission(bench, bench.writer(), tolerance=0.05, room=2 * GB)(Demand(GB, elsewhere=GB)) is Answer.COPY

@@ -22,6 +22,9 @@ UNSEEN = [
     "from torch import compile",
     "w.untyped_storage().resize_(0)",
     "import ctypes",
+    "arrays = [p.detach().numpy() for p in net.parameters()]\nfor a in arrays:\n    a[0] = 0",
+    "def clip(a):\n    a[rows] /= norm\nclip(net.weight.detach().numpy())",
+    "view = w.numpy()\nrow = view[0]\nrow += 1",
 ]
 SEEN = [
     "loss.backward()\noptimizer.step()",
@@ -30,6 +33,8 @@ SEEN = [
     "losses[i] = float(loss)",
     "with torch.no_grad():\n    for p, q in zip(a.parameters(), b.parameters()):\n        p.copy_(q)",
     "from torch.utils.data import DataLoader\nimport numpy as np",
+    "def shown(a):\n    return a.mean()\nprint(shown(out.numpy()))\ntotal += 1",
+    "preds = [out.numpy() for out in outs]\nfor p in preds:\n    total += p.sum()",
     "from torch.utils import data\nloader = torch.utils.data.DataLoader(x)",
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 from typing import Any
@@ -121,6 +122,78 @@ def test_who_was_deceived_once_copies_at_once_ever_after(trained: Scopes) -> Non
     assert not memory.barrier.usable()
 
 
+def beside(work: Any) -> threading.Thread:
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+def test_the_writer_waits_until_training_has_confirmed_its_copies(trained: Scopes) -> None:
+    memory = ready()
+    snapshot = take(trained, memory, late)
+    writer = beside(snapshot.conclude)
+    assert snapshot.late is not None and snapshot.late._done.wait(20)
+    assert writer.is_alive()
+    memory.barrier.pass_by()
+    writer.join(20)
+    assert not writer.is_alive() and memory.barrier.pending is None and snapshot.usable
+
+
+def test_who_only_passes_by_copies_nothing(trained: Scopes) -> None:
+    memory = ready()
+    snapshot = take(trained, memory, late)
+    memory.barrier.pass_by()
+    assert snapshot.late is not None and snapshot.late.pieces and memory.barrier.pending is snapshot.late
+
+
+@torch.no_grad()
+def test_an_operator_that_ends_after_the_copy_spoils_the_snapshot(trained: Scopes) -> None:
+    """Its counter moves when it is over; who looks before that sees an old one."""
+    snapshot = take(trained, ready(), late)
+    beside(snapshot.complete).join(20)
+    assert snapshot.late is not None and snapshot.late.sound
+    trained["s"]["model"][0].weight[0, 0] += 1
+    snapshot.digest()
+    assert not snapshot.usable
+
+
+def test_after_ctrl_c_in_a_copy_nobody_waits_for_it(trained: Scopes, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = ready()
+    snapshot = take(trained, memory, late)
+
+    def interrupted(*_: object) -> None:
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ctypes, "memmove", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        step(trained)
+    writer = beside(snapshot.conclude)
+    writer.join(20)
+    assert not writer.is_alive() and not snapshot.usable
+    step(trained)
+
+
+def test_a_failure_of_ours_does_not_reach_the_step(trained: Scopes, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = ready()
+    take(trained, memory, late)
+    monkeypatch.setattr(LateCopy, "_copy", lambda self: 1 / 0)
+    step(trained)
+    assert not memory.barrier.usable()
+
+
+def test_parameters_that_another_optimizer_steps_without_hooks_do_not_wait(trained: Scopes) -> None:
+    class Own(torch.optim.SGD):
+        pass
+
+    trained["s"]["other"] = Own(trained["s"]["model"].parameters(), lr=0.1)
+    Own.step = lambda self, closure=None: None  # type: ignore[method-assign, assignment, misc]
+    snapshot = take(trained, ready(), late)
+    parameters = {p.data_ptr() for p in trained["s"]["model"].parameters()}
+    assert snapshot.late is not None
+    assert not parameters & {source for _, source, _ in snapshot.late.pieces}
+
+
 def test_gradients_do_not_wait(trained: Scopes) -> None:
     trained["s"]["model"](trained["s"]["x"]).square().sum().backward()
     expected = names(take(trained, Memory()))
@@ -149,7 +222,7 @@ def test_a_forked_child_leaves_the_copies_to_its_parent(trained: Scopes) -> None
 
 def test_nothing_waits_once_something_was_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     memory = ready()
-    monkeypatch.setattr("flor.state.late.compilations", lambda: 1)
+    monkeypatch.setattr("flor.state.barrier.compilations", lambda: 1)
     assert not memory.barrier.usable()
 
 

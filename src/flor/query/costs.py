@@ -40,6 +40,8 @@ def cost_lines(facts: Mapping[str, Any], seconds: float) -> list[str]:
     stall, slow = facts.get("stall", facts["seconds"]), facts.get("slowdown", 0.0)
     lines = [kept_text(facts)]
     lines.append(f"{overhead_text(facts, seconds)}: {stall:.2f} s of waiting, {slow:.2f} s of slower steps")
+    if facts.get("late"):
+        lines.append(f"{counted(facts['late'], 'checkpoint')} copied beside training")
     for loop, kinds in facts.get("loops", {}).items():
         lines.append(f"{loop}: {counted(kinds['ends'], 'end')}, {counted(kinds['points'], 'resume point')}")
     lines += [f"left out {count}: {reason}" for reason, count in facts["left_out"].items()]

@@ -14,6 +14,7 @@ from flor.state.staging import Staging
 LATE = 4 << 20  # bytes: fewer are copied at once
 COLD = 8 << 20  # bytes: for less it is not worth to wait until memory is ready
 TRIFLE = 0.1  # ... nor if the whole price is less than this part of what can be afforded
+TOO_DEAR = "it would have cost more than the tolerance allows"
 SHARE_OF_MEMORY = 0.25  # of what the machine has available may go to copies
 
 
@@ -80,7 +81,9 @@ class Admission:
             return self._if_affordable(Answer.LOOK)
         if not self._fits():
             self.reason = f"{self.demand.nbytes / 1e9:.1f} GB to copy are more than the {self.room / 1e9:.1f} GB for it"
-            return self._if_affordable(Answer.LOOK) if not self.writer.busy else Answer.DECLINE
+            if self.writer.busy or self.demand.elsewhere > self.room:
+                return Answer.DECLINE
+            return self._if_affordable(Answer.LOOK, f"{self.reason}, and to have training wait for them costs too much")
         if self._should_wait_for_memory():
             self._ask_for_memory()
             self.reason = "memory for its copy was not ready yet"
@@ -88,13 +91,14 @@ class Admission:
         return self._if_affordable(Answer.LATE if self.late else Answer.COPY)
 
     def _fits(self) -> bool:
-        return sum(size * count for size, count in self.demand.sizes.items()) <= self.room
+        staged = sum(size * count for size, count in self.demand.sizes.items())
+        return staged + self.demand.elsewhere <= self.room
 
-    def _if_affordable(self, answer: Answer) -> Answer:
+    def _if_affordable(self, answer: Answer, else_because: str = TOO_DEAR) -> Answer:
         price = self.stall + self.slowdown
         if self.budget.allows(price, clock()):
             return answer
-        self.reason = "it would have cost more than the tolerance allows"
+        self.reason = else_because
         self.budget.next_price = MARGIN * price  # the next look should not be in vain again
         return Answer.DECLINE
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 
 from flor.model.checkpoints import Key
-from flor.runtime.scopes import ScopeReader, Scopes
+from flor.runtime.scopes import ScopeReader, Scopes, is_module_level
 from flor.runtime.sites import LoopFrame
 from flor.state import Admit, Memory, Snapshot, capture
 from flor.state.demand import always
@@ -62,6 +62,6 @@ class Capturer:
     def optional(self, scopes: Scopes, key: Key, caller: FrameType) -> dict[str, frozenset[str]]:
         """The names of the loop's own scope that nothing reads any more."""
         dead = self.dead_names(key.execution.loop, key.iteration is None)
-        own = f"module:{caller.f_globals.get('__name__')}" if caller.f_locals is caller.f_globals else None
+        own = f"module:{caller.f_globals.get('__name__')}" if is_module_level(caller) else None
         scope = own or next(iter(scopes), "")
         return {scope: dead & scopes[scope].keys()} if scope in scopes else {}

@@ -131,10 +131,8 @@ class ForkWriter:
         paths = [self.ledger.next_pack() for _ in batch]
         try:
             report = tempfile.TemporaryFile(dir=self.ledger.packs)  # noqa: SIM115 (closed when it was heard)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # that other threads exist: the child uses none of their locks
-                pid = os.fork()
-        except OSError as error:
+            pid = _fork_unheard()
+        except (OSError, RuntimeError) as error:
             self._over += [Write(0.0, 0.0, 0) for _ in batch]
             self._fail(why(error))
             return
@@ -176,6 +174,30 @@ def _looks(pending: Pending) -> bool:
     """True if some of it is not a copy, so that only a child that is forked now sees it as it is now."""
     blobs = pending.snapshot.blobs
     return any(blob.live is not None or (blob.data is not None and blob.nbytes >= 1 << 16) for blob in blobs)
+
+
+def _fork_unheard() -> int:
+    """Fork; signals that the group is sent are the script's, and none runs a handler of its own in the child."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that other threads exist: the child uses none of their locks
+            pid = os.fork()
+        if pid == 0:
+            _forget_handlers()
+        return pid
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _forget_handlers() -> None:
+    """In the child: the default for all that the script handles, and Ctrl-C is for its parent alone."""
+    for number in signal.valid_signals():
+        if callable(signal.getsignal(number)):
+            with suppress(OSError, ValueError):
+                signal.signal(number, signal.SIG_DFL)
+    with suppress(OSError, ValueError):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _write_all(batch: list[Pending], paths: list[Any], stored: dict[str, str], report: int) -> NoReturn:

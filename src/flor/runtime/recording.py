@@ -117,18 +117,16 @@ class Recorder:
     def _resume_point(self, frame: LoopFrame, caller: FrameType, now: float, index: int) -> None:
         """Take one at each outer iteration while these are few, then ever more rarely; in nested loops rarely."""
         assert self.writer is not None
-        elapsed = now - self.begun
-        if self.writer.busy and not self.budget.allows(self.budget.last_price, now):
-            return  # nothing is known to be unchanged yet: it would cost as much as the one that is being written
-        if frame is not self.session.stack[0]:
-            affordable = self.budget.allows(self.budget.next_price, now, BESIDE)
-            if not affordable or now - self.last_nested < max(self._wait(), elapsed / NESTED_SHARE):
-                return
-            self.last_nested = now
-        elif not self._point_is_due(index, now, elapsed):
+        elapsed, outer = now - self.begun, frame is self.session.stack[0]
+        if not (self._point_is_due(index, now, elapsed) if outer else self._nested_point_is_due(now, elapsed)):
             return
-        else:
+        if self.writer.busy and not self.budget.allows(self.budget.last_price, now):
+            self.tally.left_out["the writer was busy"] += 1
+            return  # nothing is known to be unchanged yet: it would cost as much as the one that is being written
+        if outer:
             self.last_outer = now
+        else:
+            self.last_nested = now
         self._take(Key(self._execution(frame), index), frame, caller)
 
     def _prepare(self, frame: LoopFrame) -> None:
@@ -174,9 +172,11 @@ class Recorder:
             self.awaited = None
             self._plan_next()
 
-    def _wait(self) -> float:
-        """Between resume points of nested loops: what is not worth its price is soon computed again."""
-        return NESTED_WAIT if self.budget.adaptive else LEAST_WAIT
+    def _nested_point_is_due(self, now: float, elapsed: float) -> bool:
+        """Rarely: what is not worth its price is soon computed again."""
+        least = NESTED_WAIT if self.budget.adaptive else LEAST_WAIT
+        affordable = self.budget.allows(self.budget.next_price, now, BESIDE)
+        return affordable and now - self.last_nested >= max(least, elapsed / NESTED_SHARE)
 
     def _point_is_due(self, index: int, now: float, elapsed: float) -> bool:
         """Every outer iteration as long as that is cheap; where ends are kept too, these come first."""
@@ -228,11 +228,17 @@ class Recorder:
             return False
         budget = Budget(NEVER, begun, 0.0) if in_any_case else self.budget
         admission = Admission(budget, self.writer, self._staging, self.room, begun, self._may_wait)
+        snapshot = None
         try:
             objects = budget.objects(begun)
             snapshot = self.capturer.capture(key, frame, caller, admit=admission, budget_nodes=objects)
             files = self.files()
-        except Exception as error:  # never harm training
+        except BaseException as error:
+            if snapshot is not None:
+                snapshot.release()
+            if not isinstance(error, Exception):  # Ctrl-C is the script's, and it may go on after it
+                self.writer.give_back()
+                raise
             return self._not_taken(place, begun, f"capture failed: {type(error).__name__}: {error}", pause=True)
         if snapshot.declined:
             self._wait_for_memory(admission)
@@ -252,16 +258,17 @@ class Recorder:
         assert self.writer is not None
         begun, prices = admission.begun, self.budget.prices
         prices.walked(len(snapshot.nodes), admission.walked)
-        pending = Pending(key, snapshot, clock() - begun, files)
         waits = self.writer.waits or (admission.answer is Answer.LOOK and not self.writer.forks)
+        expected = 0.0 if waits else prices.slowdown(admission.demand.nbytes)
+        pending = Pending(key, snapshot, clock() - begun + expected, files)
         (self.writer.put_now if waits else self.writer.put)(pending)
         stall = clock() - begun
         seconds = stall - admission.walked
         prices.streamed(admission.demand, seconds) if waits else prices.copied(admission.at_once, seconds)
-        expected = 0.0 if waits else prices.slowdown(admission.demand.nbytes)
         if not waits:
             self.slowdown.begin(self.session.stack, begun, stall, expected)
         self.tally.taken += 1
+        self.tally.late += admission.answer is Answer.LATE
         self.tally.stall += stall
         self.budget.spend(stall)
         self.budget.taken(stall, expected)
@@ -302,7 +309,9 @@ class Recorder:
 
     def _watch(self, frame: LoopFrame, now: float) -> None:
         """An iteration has ended while something was written, or the first one after it."""
-        assert self.writer is not None
+        assert self.writer is not None and self.capturer is not None
+        if self.capturer.memory is not None:
+            self.capturer.memory.barrier.pass_by()
         if frame is self.session.stack[-1]:
             self.slowdown.iteration(frame, now)
         while self.slowdown.watching and (write := self.writer.finished()) is not None:

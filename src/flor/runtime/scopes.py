@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Mapping
+from inspect import CO_OPTIMIZED
 from types import CodeType, FrameType
 from typing import Any
 
@@ -13,6 +14,7 @@ from flor.runtime.sites import NOTHING, LoopFrame
 
 Scopes = dict[str, dict[str, Any]]
 ITEM = "item"
+LOOKS_AT_LOCALS = frozenset(("locals", "vars", "dir", "eval", "exec", "f_locals"))  # the script may hold that dict too
 HIDDEN = frozenset(
     ("__builtins__", "__loader__", "__spec__", "__cached__", "__file__", "__name__", "__package__", "__doc__", "_flor")
 )
@@ -30,7 +32,7 @@ class ScopeReader:
         """What the loop's frame, its callers and the project's modules bind; module level is under `module:NAME`."""
         scopes: Scopes = {}
         for frame in self.frames(caller):
-            scopes[f"frame{len(scopes)}:{frame.f_code.co_qualname}"] = dict(frame.f_locals)
+            scopes[f"frame{len(scopes)}:{frame.f_code.co_qualname}"] = locals_of(frame)
         for name in sorted(self.modules()):
             scopes[f"module:{name}"] = visible(vars(sys.modules[name]))
         if loop is not None and loop.item is not NOTHING:
@@ -41,7 +43,7 @@ class ScopeReader:
         """The project's function frames, innermost first."""
         found, frame = [], caller
         while frame is not None:
-            if self.owns(frame.f_code) and frame.f_locals is not frame.f_globals:
+            if self.owns(frame.f_code) and not is_module_level(frame):
                 found.append(frame)
             frame = frame.f_back  # type: ignore[assignment]
         return found
@@ -65,6 +67,21 @@ class ScopeReader:
                 namespace[key] = value
             for key in unbind.get(scope, set()):
                 namespace.pop(key, None)
+
+
+def is_module_level(frame: FrameType) -> bool:
+    """True if the names of a frame are those of its module."""
+    return not frame.f_code.co_flags & CO_OPTIMIZED and frame.f_locals is frame.f_globals
+
+
+def locals_of(frame: FrameType) -> dict[str, Any]:
+    """What a frame binds now; nothing of it is kept alive by our having looked."""
+    space = frame.f_locals
+    found = dict(space)
+    code = frame.f_code
+    if sys.version_info < (3, 13) and code.co_flags & CO_OPTIMIZED and LOOKS_AT_LOCALS.isdisjoint(code.co_names):
+        space.clear()  # the frame holds this dict until it ends: `del batch` would free nothing
+    return found
 
 
 def visible(namespace: Mapping[str, Any]) -> dict[str, Any]:

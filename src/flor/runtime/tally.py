@@ -16,6 +16,7 @@ class Tally:
     taken: int = 0
     stall: float = 0.0  # seconds that the training thread itself has paid
     slowdown: float = 0.0  # seconds that it lost while checkpoints were written, as estimated
+    late: int = 0  # of those that were taken, copied beside training
     left_out: Counter[str] = field(default_factory=Counter)
     refusals: dict[str, str] = field(default_factory=dict)
 
@@ -37,6 +38,7 @@ class Tally:
             "seconds": self.spent,
             "stall": self.stall,
             "slowdown": self.slowdown,
+            "late": self.late,
             "bytes": ledger.bytes_written,
             "bytes_logical": ledger.bytes_logical,
             "loops": loops,

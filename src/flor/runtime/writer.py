@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import _thread
 import queue
 import threading
 import time
+import weakref
 from collections import Counter, deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,7 +15,9 @@ from flor.model.records import Note
 from flor.runtime.materializing import Ledger, Pending, materialize, why
 from flor.runtime.pauses import patience, wait_for_a_pause
 from flor.runtime.slowdown import Write
+from flor.state import Snapshot
 from flor.state.staging import SNAPSHOTS, Staging
+from flor.store import threads
 from flor.store.run import RunFolder
 
 __all__ = ["CheckpointWriter", "Pending", "Writer"]
@@ -95,6 +97,7 @@ class CheckpointWriter:
         self._over: deque[Write] = deque()
         self._hurry, self._ended = threading.Event(), threading.Event()
         self._started = False
+        self._latest: weakref.ref[Snapshot] | None = None
         self._last = 0.0  # when the thread last began with something
 
     @property
@@ -114,8 +117,11 @@ class CheckpointWriter:
         """Hand a snapshot over."""
         if self.waits:
             self._settle(pending, waited_for=True)
-        else:
-            self._do(lambda: self._settle(pending))
+            return
+        self._latest = weakref.ref(pending.snapshot)
+        if not self._do(lambda: self._settle(pending)):
+            self._over.append(Write(0.0, 0.0, 0))
+            self._let_go(pending)
 
     def put_now(self, pending: Pending) -> None:
         """Write a snapshot that still looks into live memory, while training waits."""
@@ -127,12 +133,14 @@ class CheckpointWriter:
         def warm() -> None:
             try:
                 self._wait()
-                staging.warm(sizes)
+                with suppress(MemoryError, OSError):  # then there is none; what was written before is not touched by it
+                    staging.warm(sizes)
             finally:
                 self._warming = False
 
         self._warming = True  # a look at the state before it is there would be in vain
-        self._do(warm)
+        if not self._do(warm):
+            self._warming = False
 
     def beside(self, job: Callable[[], None]) -> None:
         """Have something done that a checkpoint would else have to wait for."""
@@ -153,6 +161,7 @@ class CheckpointWriter:
         """Wait until all that was handed over is settled; False if that takes too long."""
         if not self._started:
             return True
+        self._confirm()
         settled = threading.Event()
         self._jobs.put(settled.set)
         self._hurry.set()
@@ -164,17 +173,27 @@ class CheckpointWriter:
     def close(self, timeout: float) -> None:
         """Let what is pending become durable, within a bound; what does not is absent."""
         if self._started:  # only ever asked in the process that was recorded
+            self._confirm()
             self._jobs.put(None)
             self._hurry.set()
             self._ended.wait(timeout)
 
-    def _do(self, job: Callable[[], None]) -> None:
-        """Have the thread do a job."""
+    def _confirm(self) -> None:
+        """The training thread comes by no boundary while it waits for us: what it has to confirm, it does now."""
+        latest = self._latest() if self._latest is not None else None
+        if latest is not None:
+            latest.confirm()
+
+    def _do(self, job: Callable[[], None]) -> bool:
+        """Have the thread do a job; False if there is none and none can be had."""
         if not self._started:
-            self._started = True
             self._last = time.perf_counter()  # the first job does not wait: the run may be a short one
-            # Not a threading.Thread: a script that counts its threads must not find ours among them.
-            _thread.start_new_thread(self._work, ())
+            try:
+                threads.start(self._work)
+            except RuntimeError as error:
+                self._fail(error)
+                return False
+            self._started = True
         self._under_way += 1
 
         def counted() -> None:
@@ -184,6 +203,7 @@ class CheckpointWriter:
                 self._under_way -= 1
 
         self._jobs.put(counted)
+        return True
 
     def _work(self) -> None:
         try:
@@ -201,25 +221,32 @@ class CheckpointWriter:
         try:
             if not waited_for:
                 pending.snapshot.complete()  # what is copied late can't wait
-                begun += self._wait()
+                copied = time.perf_counter()
+                pending.snapshot.conclude()
+                self._wait()
+                begun += time.perf_counter() - copied
             with self._writing:
                 written = 0 if self.failed else self._write(pending)
         except BaseException as error:
+            if waited_for and not isinstance(error, Exception):
+                raise  # Ctrl-C is the script's
             self._fail(error)
         finally:
-            with suppress(BaseException):  # memory that can't be given back is lost, training is not
-                pending.snapshot.release()
             seconds = time.perf_counter() - begun
             if not waited_for:
                 self._over.append(Write(seconds, time.thread_time() - cpu, written))
-            self._free.release()
+            self._let_go(pending)
 
-    def _wait(self) -> float:
-        """Let training have the processor as long as it needs it, within bounds; how many seconds that took."""
-        begun = time.perf_counter()
-        wait_for_a_pause(patience(begun - self._last), self._hurry)
+    def _let_go(self, pending: Pending) -> None:
+        """A snapshot is done with: its memory and its place are free."""
+        with suppress(BaseException):  # memory that can't be given back is lost, training is not
+            pending.snapshot.release()
+        self._free.release()
+
+    def _wait(self) -> None:
+        """Let training have the processor as long as it needs it, within bounds."""
+        wait_for_a_pause(patience(time.perf_counter() - self._last), self._hurry)
         self._last = time.perf_counter()
-        return self._last - begun
 
     def _write(self, pending: Pending) -> int:
         return self.ledger.enter(materialize(pending, self.ledger.next_pack(), self.ledger.stored))

@@ -115,6 +115,8 @@ def _capture(
         return
     if answer is not Answer.LOOK:
         memory.staging.expect(sum(size * count for size, count in needed.sizes.items()))
+    if any(taking.use.region.device != "cpu" for taking in takings):
+        loaded.synchronize()
     late = LateCopy() if answer is Answer.LATE else None
     for taking in takings:
         take(taking, snapshot, memory, look=answer is Answer.LOOK, late=late)
@@ -134,8 +136,12 @@ def _wire(snapshot: Snapshot, memory: Memory, uses: list[tuple[Hashable, Any, in
         before = memory.known
         memory.remember({key: fact.named(done.blobs[number].name, before.get(key)) for key, fact, number in facts})
 
+    def release(done: Snapshot) -> None:
+        done.confirm()  # nobody copies into a buffer that is free
+        give_back(done, memory)
+
     snapshot.on_digest = remember
-    snapshot.on_release = lambda done: give_back(done, memory)
+    snapshot.on_release = release
 
 
 def _walk_required(snapshot: Snapshot, walk: Walker, scopes: Scopes, optional: Mapping[str, AbstractSet[str]]) -> None:

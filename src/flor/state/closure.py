@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from flor.state import loaded
-from flor.state.late import is_hooked
+from flor.state.barrier import is_hooked
 from flor.state.memory import Memory
 from flor.state.regions import owner_id
 
@@ -55,7 +55,9 @@ def moving_regions(walk: Walker) -> Moving:
     for optimizer in _of(walk.objects, optim):
         state = object.__getattribute__(optimizer, "__dict__").get("state", {})
         stepped = list(parameters_of(optimizer))
-        moving.add([*stepped, *_inside(list(dict.values(state)), torch.Tensor)], at_steps=is_hooked(optimizer))
+        hooked = is_hooked(optimizer)
+        moved = [*stepped, *_inside(list(dict.values(state)), torch.Tensor)]
+        (moving if hooked else others).add(moved, at_steps=hooked)
         others.add([p.grad for p in stepped if p.is_leaf and p.grad is not None], at_steps=False)
     moving.regions |= others.regions
     for key in others.regions & moving.stepped.keys():

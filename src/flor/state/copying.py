@@ -72,7 +72,8 @@ def plan(use: Use, memory: Memory, moving: Moving) -> Taking:
     use.node.meta["ranges"] = [list(interval) for interval in ranges]
     nbytes = sum(high - low for low, high in ranges)
     key = use.region.key
-    known = memory.recall(key) if nbytes >= SMALL and key not in moving.regions else None
+    looks = nbytes >= SMALL and key not in moving.regions and (use.region.device == "cpu" or not memory.only_host)
+    known = memory.recall(key) if looks else None
     predicted = known is not None and _predicted(use, ranges, known)
     name = known.name if known is not None and predicted else None
     return Taking(use, ranges, nbytes, name, moving.stepped.get(key))
@@ -84,7 +85,8 @@ def demand(takings: Iterable[Taking], memory: Memory) -> Demand:
     sizes = Counter(taking.nbytes for taking in copied if taking.staged)
     cold = sum(size * count for size, count in memory.staging.missing(sizes).items())
     late = sum(taking.nbytes for taking in copied if taking.can_wait)
-    return Demand(sum(taking.nbytes for taking in copied), cold, sizes, late)
+    elsewhere = sum(taking.nbytes for taking in copied if taking.use.region.device != "cpu")
+    return Demand(sum(taking.nbytes for taking in copied), cold, sizes, late, elsewhere)
 
 
 def take(
@@ -100,7 +102,7 @@ def take(
         blob.data = _looked_at(use.region, ranges).toreadonly()  # never taken for a buffer of ours
     elif late is not None and taking.can_wait:
         buffer = memory.staging.take(taking.nbytes)
-        late.add(use.region, ranges, buffer, taking.stepped or ())
+        late.add(use, ranges, buffer, taking.stepped or ())
         blob.data = memoryview(buffer)
     else:
         blob.data = _copied(use.region, ranges, taking.nbytes, memory)

@@ -16,6 +16,7 @@ class Demand:
     cold: int = 0
     sizes: Counter[int] = field(default_factory=Counter)  # of the staging buffers
     late: int = 0  # bytes that may be copied beside training
+    elsewhere: int = 0  # bytes on other devices: they come to this one's memory however they are taken
 
     def without_late(self) -> Demand:
         """What is left if all that may be is copied beside training; into memory that is ready, or they would wait."""

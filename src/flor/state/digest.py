@@ -8,17 +8,20 @@ import xxhash
 
 from flor.state.paths import path_of
 from flor.state.snapshot import Blob, Snapshot
+from flor.state.window import Window
 
 STEP = 1 << 24
+GONE = "gone"  # no name of any content
 
 
 def digest(snapshot: Snapshot) -> None:
     """Hash every blob that has no name; look again at memory that was believed unchanged."""
-    for blob in snapshot.blobs:
-        if blob.live is not None:
-            _verify(snapshot, blob)
-        elif not blob.name and blob.data is not None:
-            blob.name = content_name(blob.data)
+    with Window() as window:
+        for blob in snapshot.blobs:
+            if blob.live is not None:
+                _verify(snapshot, blob, window)
+            elif not blob.name and blob.data is not None:
+                blob.name = content_name(blob.data)
     tell, snapshot.on_digest = snapshot.on_digest, None
     if tell is not None:
         tell(snapshot)
@@ -38,10 +41,13 @@ def content_of(pieces: Iterable[memoryview]) -> str:
     return hashed.hexdigest()
 
 
-def _verify(snapshot: Snapshot, blob: Blob) -> None:
+def _verify(snapshot: Snapshot, blob: Blob, window: Window) -> None:
     prediction, blob.live = blob.live, None
     assert prediction is not None
-    found = content_of(prediction.pieces())
+    try:
+        found = content_of(window.look(prediction.pieces()))
+    except OSError:
+        found = GONE
     if found != prediction.expected:
         blob.name = found  # a replay compares at once: it must see what is there, not what was believed
         snapshot.failed_prediction = path_of(snapshot, prediction.path_node)

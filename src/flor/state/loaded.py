@@ -22,3 +22,11 @@ def attribute(module: str, name: str) -> Any:
     """An attribute of a module if that is loaded, else None; follows no `__getattr__`."""
     found = sys.modules.get(module)
     return None if found is None else vars(found).get(name)
+
+
+def synchronize() -> None:
+    """Let every CUDA device finish what it was given, on all of its streams. Not run here: there was no GPU."""
+    cuda = getattr(torch(), "cuda", None)
+    if cuda is not None and cuda.is_initialized():
+        for device in range(cuda.device_count()):
+            cuda.synchronize(device)

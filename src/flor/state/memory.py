@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from flor.state.late import Barrier
+from flor.state.barrier import Barrier
 from flor.state.staging import Staging
 
 
@@ -38,6 +38,7 @@ class Memory:
     staging: Staging = field(default_factory=Staging)
     barrier: Barrier = field(default_factory=Barrier)
     kinds: weakref.WeakKeyDictionary[type, str] = field(default_factory=weakref.WeakKeyDictionary)  # of each class
+    only_host: bool = False  # whoever digests is a forked child, which can't look at other devices
     lock: Any = field(default_factory=threading.Lock, repr=False)
 
     def recall(self, key: Hashable) -> Remembered | None:

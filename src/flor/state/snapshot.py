@@ -160,21 +160,31 @@ class Snapshot:
         """Name each blob by its content; meant for a thread other than training's; a second call does nothing."""
         from flor.state.digest import digest
 
+        self.conclude()
         with self._lock:
-            self._complete()
             digest(self)
 
     def complete(self) -> None:
         """Have the bytes copied that were left to be copied beside training; a second call does nothing."""
-        with self._lock:
-            self._complete()
-
-    def _complete(self) -> None:
-        late, self.late = self.late, None
+        late = self.late
         if late is not None:
             late.finish()
+
+    def confirm(self) -> None:
+        """The training thread's word that no operator of its own is under way; completes it first."""
+        late = self.late
+        if late is not None:
+            late.finish()
+            late.confirm()
+
+    def conclude(self) -> None:
+        """Complete it, and wait until the training thread has confirmed that nothing changed meanwhile."""
+        late = self.late
+        if late is not None:
+            late.conclude()
             if not late.sound:
                 self.failed_prediction = "memory that only an optimizer's step changes"
+            self.late = None
 
     def release(self) -> None:
         """Give the staging buffers back; the snapshot's bulk data is gone then."""

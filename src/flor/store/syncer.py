@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import _thread
 import os
 import threading
 
+from flor.store import threads
 from flor.store.journal import JournalWriter
 
 
@@ -22,8 +22,7 @@ class Syncer:
     def start(self) -> None:
         """Begin; where no thread can be started, the journal is synced at its seal only."""
         try:
-            # Not a threading.Thread: a script that counts its threads must not find ours among them.
-            _thread.start_new_thread(self._run, ())
+            threads.start(self._run)
             self._started = os.getpid()
         except RuntimeError:
             self._stopping.set()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _thread
 import os
 import threading
 import traceback
@@ -12,6 +11,7 @@ from typing import NamedTuple
 from flor.runtime.background.calls import Call
 from flor.runtime.background.saying import Failures
 from flor.runtime.background.snapshots import freeze, owned_copy, size_of
+from flor.store import threads
 
 MOST_CALLS = 10_000
 
@@ -47,8 +47,7 @@ class ThreadLane:
             self._held += waiting.size
             if not self._busy:
                 self._busy = True
-                # Not a threading.Thread: a script that counts its threads must not find ours among them.
-                _thread.start_new_thread(self._work, ())
+                threads.start(self._work)
             self._changed.notify_all()
         return True
 
