@@ -183,7 +183,7 @@ def plain(script: str = "train.py", logs: str | None = None) -> None:
 
 
 def record(command: tuple[str, ...] = ("train.py",), often: bool = True) -> None:
-    """`flor record --overhead 10`; `often` takes a checkpoint wherever one may be taken, however short the loop."""
+    """`flor record`; `often` takes a checkpoint wherever one may be taken, however short the loop."""
     from flor.record import Request, prepare
 
     if often:
@@ -191,7 +191,8 @@ def record(command: tuple[str, ...] = ("train.py",), often: bool = True) -> None
     is_module = command[0] == "-m"
     script, module = (None, command[1]) if is_module else (command[0], None)
     arguments = tuple(command[1 + is_module :])
-    prepare(Request(script, module, arguments, tolerance=10.0, hash_seed="0")).run_script()
+    tolerance = float("inf") if often else 10.0
+    prepare(Request(script, module, arguments, tolerance=tolerance, hash_seed="0")).run_script()
 
 
 def take_them_all() -> None:
