@@ -1,7 +1,7 @@
 """What one checkpoint of a model and its AdamW state costs training: the stall, and the steps that it slows down.
 
-    OMP_NUM_THREADS=1 python benchmarks/checkpoint_cost.py [--gigabytes 0.3 1.2] [--rounds 5] [--idle 0.75]
-    [--json FILE]
+    OMP_NUM_THREADS=1 python benchmarks/checkpoint_cost.py [--gigabytes 0.3 1.2] [--rounds 5]
+    [--idle 0.75 0] [--json FILE]
 
 One process trains; in turn each tool saves once at the beginning of a window of steps. Its cost is how much longer that
 window took than a window without a checkpoint, so it holds the stall and all that the background does to training.
@@ -174,8 +174,9 @@ def summarize(times: dict[str, list[tuple[float, float]]]) -> dict[str, dict[str
 def markdown(result: dict[str, object]) -> str:
     """The table of one size."""
     rows: dict[str, dict[str, float]] = result["rows"]  # type: ignore[assignment]
+    where = "beside an accelerator" if result["idle"] else "all on the processor"
     lines = [
-        f"## {result['bytes'] / 1e9:.2f} GB\n",  # type: ignore[operator]
+        f"## {result['bytes'] / 1e9:.2f} GB, {where}\n",  # type: ignore[operator]
         f"{result['steps']} steps a window, {1000 * result['step']:.0f} ms a step, "  # type: ignore[operator]
         f"of which the processor sleeps {100 * result['idle']:.0f} %; "  # type: ignore[operator]
         f"one warm copy of these bytes: {1000 * result['memcpy']:.0f} ms.\n",  # type: ignore[operator]
@@ -197,12 +198,12 @@ def verdict(result: dict[str, object]) -> str:
     peers = {name: row["cost"] for name, row in rows.items() if name != PLAIN and not name.startswith("flor")}
     if not peers or "flor" not in rows:
         return ""
-    best = min(peers, key=lambda name: peers[name])
-    beyond = max(0.0, rows["flor"]["cost"] - rows[PLAIN]["cost"])
+    best, floor = min(peers, key=lambda name: peers[name]), rows[PLAIN]["cost"]
+    ours, theirs = max(0.0, rows["flor"]["cost"] - floor), max(0.0, peers[best] - floor)
     copies = rows["flor"]["stall"] / float(result["memcpy"])  # type: ignore[arg-type]
     return (
-        f"flor beyond the noise floor: {1000 * beyond:.0f} ms, {beyond / peers[best]:.2f} of the best peer "
-        f"({best}, {1000 * peers[best]:.0f} ms). Its stall is {copies:.1f} copies of the bytes."
+        f"Beyond the noise floor flor costs {1000 * ours:.0f} ms, the best peer {1000 * theirs:.0f} ms ({best}): "
+        f"{ours / theirs if theirs else float('nan'):.2f} of it. Its stall is {copies:.1f} copies of the bytes."
     )
 
 
@@ -212,12 +213,16 @@ def main() -> None:
     parser.add_argument("--gigabytes", type=float, nargs="+", default=[0.3])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.5, help="how long a window is")
-    parser.add_argument("--idle", type=float, default=0.75, help="share of a step in which the processor sleeps")
+    parser.add_argument("--idle", type=float, nargs="+", default=[0.75], help="share of a step that is slept through")
     parser.add_argument("--only", nargs="+", default=[])
     parser.add_argument("--json", type=Path)
     parser.add_argument("--markdown", type=Path)
     args = parser.parse_args()
-    sizes = [measure(gigabytes, args.rounds, args.seconds, args.idle, args.only) for gigabytes in args.gigabytes]
+    sizes = [
+        measure(gigabytes, args.rounds, args.seconds, idle, args.only)
+        for idle in args.idle
+        for gigabytes in args.gigabytes
+    ]
     text = "\n\n".join(markdown(size) for size in sizes)
     print(text)
     if args.markdown:

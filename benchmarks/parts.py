@@ -57,7 +57,7 @@ PARTS = (
         ("--rounds", "1", "--only", "inner", "--shorter", "20", *FILES), own=False, paper=False,
     ),
     Part(
-        "checkpoint_cost", "What one checkpoint costs training", ("--rounds", "5", *FILES),
+        "checkpoint_cost", "What one checkpoint costs training", ("--rounds", "5", "--gigabytes", "0.3", "1.2", *FILES),
         ("--rounds", "1", "--gigabytes", "0.03", "--seconds", "0.2", *FILES), own=False, paper=False,
     ),
     Part(
