@@ -76,12 +76,12 @@ class LateCopy:
             return  # a forked child: the copies, and the memory for them, are its parent's
         try:
             self._copy()
-        except BaseException:  # Ctrl-C in the midst of it: a piece is lost, nobody may wait for it
+            self._done.wait()
+        except BaseException:  # Ctrl-C in the midst of it: a piece may be lost, so nobody waits for it
             self.sound = False
             self._done.set()
             self._confirmed.set()
             raise
-        self._done.wait()
 
     def confirm(self) -> None:
         """The last word: called by the training thread once all is copied, when none of its operators is under way."""
