@@ -18,7 +18,8 @@ class Studio(Workshop):
     def exact(self, text: str, *options: str) -> Done:
         """Record without the probe, replay with it, and require what a full run prints, times and rates apart."""
         self.program(text, probed=False)
-        recorded = self.flor("record", "--overhead", "10", "train.py")
+        every = ("--overhead", "inf", "--materialize", "sync")  # checkpoint, on a busy machine too
+        recorded = self.flor("record", *every, "train.py")
         assert recorded.code == 0, recorded.stderr
         self.program(text, probed=True)
         oracle = self.run("train.py")
