@@ -8,7 +8,7 @@ from flor.runtime.policy import affordable_from
 from flor.runtime.pricing import Prices
 
 SEEN = 0.8  # of the tolerance may be spent on what is seen
-UNSEEN = 0.0025  # of training's time is kept back: hooks and slower steps take about so much, whatever is tolerated
+UNSEEN = 0.0025  # of training's time is kept back, whatever is tolerated, for hooks and for steps slowed unseen
 LEAST = 0.3  # of a small tolerance may be spent all the same
 MARGIN = 1.25  # the next checkpoint may cost so many times what the last one did
 ALL = 1.0  # from this tolerance on a checkpoint is taken wherever one may be, and only their sum is bounded

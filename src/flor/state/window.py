@@ -17,9 +17,10 @@ class Window:
     def __init__(self) -> None:
         self._fd = -1
         with suppress(OSError, AttributeError):
-            self._fd = os.memfd_create("flor", os.MFD_CLOEXEC)
-            os.ftruncate(self._fd, SIZE)
-            self._seen = mmap.mmap(self._fd, SIZE, mmap.MAP_SHARED, mmap.PROT_READ)
+            fd = os.memfd_create("flor", os.MFD_CLOEXEC)
+            os.ftruncate(fd, SIZE)
+            self._seen = mmap.mmap(fd, SIZE, mmap.MAP_SHARED, mmap.PROT_READ)
+            self._fd = fd  # only now can it be looked through
 
     def __enter__(self) -> Window:
         return self
