@@ -61,7 +61,7 @@ def test_parameters_and_moments_wait_and_the_rest_does_not(trained: Scopes) -> N
     assert snapshot.late is not None
     big = [p for p in trained["s"]["model"].parameters() if p.dim() == 2]
     assert len(snapshot.late.owners) == 3 * len(big)
-    assert sum(count for *_, count in snapshot.late.pieces) == sum(12 * p.numel() for p in big)
+    assert sum(piece.nbytes for piece in snapshot.late.pieces) == sum(12 * p.numel() for p in big)
 
 
 def test_a_late_copy_is_what_a_copy_at_once_is(trained: Scopes) -> None:
@@ -191,7 +191,7 @@ def test_parameters_that_another_optimizer_steps_without_hooks_do_not_wait(train
     snapshot = take(trained, ready(), late)
     parameters = {p.data_ptr() for p in trained["s"]["model"].parameters()}
     assert snapshot.late is not None
-    assert not parameters & {source for _, source, _ in snapshot.late.pieces}
+    assert not parameters & {piece.source for piece in snapshot.late.pieces}
 
 
 def test_gradients_do_not_wait(trained: Scopes) -> None:

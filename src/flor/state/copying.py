@@ -102,7 +102,7 @@ def take(
         blob.data = _looked_at(use.region, ranges).toreadonly()  # never taken for a buffer of ours
     elif late is not None and taking.can_wait:
         buffer = memory.staging.take(taking.nbytes)
-        late.add(use, ranges, buffer, taking.stepped or ())
+        blob.hashing = late.add(use, ranges, buffer, taking.stepped or ())
         blob.data = memoryview(buffer)
     else:
         blob.data = _copied(use.region, ranges, taking.nbytes, memory)
@@ -171,7 +171,7 @@ def _copied(region: Region, ranges: list[Interval], nbytes: int, memory: Memory)
 def give_back(snapshot: Snapshot, memory: Memory) -> None:
     """Staging buffers are free again."""
     for blob in snapshot.blobs:
-        data, blob.data = blob.data, None
+        data, blob.data, blob.hashing = blob.data, None, None
         if data is not None and blob.nbytes >= SMALL and not data.readonly:
             buffer = data.obj
             data.release()

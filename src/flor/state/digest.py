@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 import xxhash
 
+from flor.state.hashing import STEP, Hashing
 from flor.state.paths import path_of
 from flor.state.snapshot import Blob, Snapshot
 from flor.state.window import Window
 
-STEP = 1 << 24
 GONE = "gone"  # no name of any content
 
 
@@ -21,15 +21,11 @@ def digest(snapshot: Snapshot) -> None:
             if blob.live is not None:
                 _verify(snapshot, blob, window)
             elif not blob.name and blob.data is not None:
-                blob.name = content_name(blob.data)
+                hashing, blob.hashing = blob.hashing or Hashing(blob.data), None
+                blob.name = hashing.name()
     tell, snapshot.on_digest = snapshot.on_digest, None
     if tell is not None:
         tell(snapshot)
-
-
-def content_name(data: memoryview | bytes) -> str:
-    """The name of some bytes: xxh3-128."""
-    return content_of([memoryview(data)])
 
 
 def content_of(pieces: Iterable[memoryview]) -> str:

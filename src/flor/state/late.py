@@ -15,20 +15,31 @@ import weakref
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from flor.state import regions
+from flor.state.hashing import Hashing
 from flor.state.regions import Interval, Use, Version
 
-PIECE = 1 << 21  # bytes: less than a millisecond
+PIECE = 1 << 20  # bytes: less than a millisecond, and still in the processor's cache when it is hashed
 SAMPLES = 64  # bytes of each interval
+
+
+class Piece(NamedTuple):
+    """Some bytes to be copied, and the hash of the copy of which they are a part."""
+
+    target: int
+    source: int
+    nbytes: int
+    hashing: Hashing
+    start: int  # of these bytes in what is hashed
 
 
 @dataclass
 class LateCopy:
     """The pieces of one snapshot that are still to be copied; any thread may help."""
 
-    pieces: deque[tuple[int, int, int]] = field(default_factory=deque)  # to, from, bytes
+    pieces: deque[Piece] = field(default_factory=deque)
     owners: list[Any] = field(default_factory=list)
     samples: list[tuple[memoryview, bytes]] = field(default_factory=list)  # of a copy, and as it must look
     versions: list[tuple[weakref.ref[Any], int]] = field(default_factory=list)
@@ -52,19 +63,21 @@ class LateCopy:
         """True if nothing is left to copy."""
         return self._done.is_set()
 
-    def add(self, use: Use, ranges: list[Interval], buffer: Any, tensors: Iterable[Any]) -> None:
+    def add(self, use: Use, ranges: list[Interval], buffer: Any, tensors: Iterable[Any]) -> Hashing:
         """One region, whose bytes belong into that buffer; called while training stands still."""
         region = use.region
         self.owners.append(region.owner)
         self.versions += [(weakref.ref(tensor), tensor._version) for tensor in tensors]
         self.views += [view.version for view in use.views if isinstance(view.version, Version)]
-        target, start = regions.address_of(buffer), 0
+        target, start, hashing = regions.address_of(buffer), 0, Hashing(memoryview(buffer))
         for low, high in ranges:
             self._sample(memoryview(buffer)[start : start + high - low], region.address + low)
             for at in range(low, high, PIECE):
-                self.pieces.append((target + start + at - low, region.address + at, min(PIECE, high - at)))
-            start += high - low
+                count = min(PIECE, high - at)
+                self.pieces.append(Piece(target + start, region.address + at, count, hashing, start))
+                start += count
         self._left = len(self.pieces)
+        return hashing
 
     def _sample(self, copy: memoryview, address: int) -> None:
         stride = max(1, len(copy) // SAMPLES) // 4 * 4 + 1  # every byte of an item comes up
@@ -98,12 +111,15 @@ class LateCopy:
             self._confirmed.wait()
 
     def _copy(self) -> None:
+        waited_for = threading.get_ident() == self.thread
         while True:
             try:
-                target, source, count = self.pieces.popleft()
+                piece = self.pieces.popleft()
             except IndexError:
                 return
-            ctypes.memmove(target, source, count)  # releases the GIL
+            ctypes.memmove(piece.target, piece.source, piece.nbytes)  # releases the GIL
+            if not waited_for:
+                piece.hashing.go_on(piece.start, piece.nbytes)
             with self._lock:
                 self._left -= 1
                 last = not self._left

