@@ -140,7 +140,7 @@ class Recording:
             ignore=[self.run.path.parent.parent],
         )
         self.recorder = Recorder(self.journal.append, active, self.writer, self.request.tolerance, self.written.facts)
-        self.recorder.restore_ratio = restore_ratio(Layout(self.run.path.parent.parent)) or RESTORE_RATIO
+        self.recorder.density.restore_ratio = restore_ratio(Layout(self.run.path.parent.parent)) or RESTORE_RATIO
         self.session = Session(self.journal.intern, Guarded(self.recorder, self._failed))
         self.recorder.session = self.session
 

@@ -197,11 +197,11 @@ def record(command: tuple[str, ...] = ("train.py",), often: bool = True) -> None
 
 def take_them_all() -> None:
     """What is worth a checkpoint is not tested here: the budget must not decide which ones there are."""
-    from flor.runtime import recording, writer
+    from flor.runtime import density, recording, writer
 
     recording.NOTED = recording.FIRST_GUESS = 0.0
-    recording.WORTH = 0.0
-    recording.BESIDE = 1e3
+    density.WORTH = 0.0
+    density.BESIDE = 1e3
     writer.STAGED = 10_000
 
 

@@ -66,7 +66,7 @@ class ExplicitRecording(Recording):
             self.writer,
             self.request.tolerance,
             self.written.facts,
-            self.recorder.restore_ratio,
+            self.recorder.density.restore_ratio,
         )
         recorder.declared = declared
         guarded = Guarded(recorder, self._failed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from types import FrameType
@@ -14,7 +13,8 @@ from flor.model.records import Note
 from flor.runtime.admission import Admission, memory_for_copies
 from flor.runtime.budget import MARGIN, Budget
 from flor.runtime.capturing import Capturer
-from flor.runtime.policy import RESTORE_RATIO, BlockCosts, should_checkpoint
+from flor.runtime.density import Density
+from flor.runtime.policy import RESTORE_RATIO
 from flor.runtime.session import Session
 from flor.runtime.sites import LoopFrame, clock
 from flor.runtime.slowdown import Slowdown
@@ -26,16 +26,6 @@ from flor.state.staging import Staging
 NOTED = 5e-3  # seconds: shorter loop executions are only summed up
 FIRST_GUESS = 5e-3  # seconds that the first look at the state is expected to cost
 LOOK_AHEAD = 4 * FIRST_GUESS  # ... and may cost, if nothing is taken then
-WORTH = 1.0  # a loop execution is memoized only if it took this many times what saving and restoring it costs
-BESIDE = 0.2  # part of the tolerance up to which resume points are dense beside ends, which answer outer probes
-NESTED_SHARE = 32  # within a nested loop at most one resume point each 1/32 of the time so far
-NESTED_WAIT, LEAST_WAIT = 5.0, 1.0  # seconds from one to the next, and if overhead is no matter
-DENSE_POINTS = 64  # resume points of an outermost loop: each of the first 64, then one each 1/64 of the time so far
-SPARSE_POINTS = 4  # ... and one each 1/4 in any case: from one of them, by way of the ends, a worker comes to any other
-SPARSE_WAIT = 10.0  # seconds: in so short a time ends lead through as fast
-SMALL_POINTS, SMALL_RUN = 256, 1 << 30  # each of the first 256 while the run's packs are smaller than this
-DENSE_ENDS = 2000  # memoized ends of a loop: each of the first 2,000
-DENSE_BYTES = 4 << 30  # ... and all of them only while the run's packs are smaller than this
 NEVER = float("inf")
 
 
@@ -57,15 +47,10 @@ class Recorder:
         self.capturer = capturer
         self.writer = writer
         self.files = files  # what the files hold that the script has written
-        self.restore_ratio = restore_ratio
-        self.begun = clock()
         self.tally = Tally()
-        self.budget = Budget(tolerance, self.begun, FIRST_GUESS)
+        self.budget = Budget(tolerance, clock(), FIRST_GUESS)
+        self.density = Density(self.budget, restore_ratio)
         self.slowdown = Slowdown()
-        self.last_nested = self.last_outer = self.begun
-        self.kept: Counter[str] = Counter()  # checkpoints by place
-        self.last_end: dict[str, float] = {}
-        self.ends = 0
         self.looping = self.prepared = self.looked = False
         self.awaited: Admission | None = None  # what has asked for memory that is not ready yet
         self.pause_until: dict[str, tuple[float, float]] = {}
@@ -77,7 +62,7 @@ class Recorder:
         """Nothing is skipped while recording; time before the first loop is not training's."""
         if not self.looping:
             self.looping = True
-            self.begun = self.budget.begun = self.last_nested = self.last_outer = clock()
+            self.density.begin(clock())
             self._plan_next()
         return None
 
@@ -97,8 +82,13 @@ class Recorder:
 
     def leaving(self, frame: LoopFrame, caller: FrameType, now: float) -> None:
         """A memoized end state, if restoring it is worth more than running the loop again."""
-        if now >= self.not_before and self._end_is_worth(frame, now) and self._ends_allowed(frame, now):
-            self.ends += self._take(Key(self._execution(frame), None), frame, caller)
+        loop = frame.site.loop
+        if now < self.not_before or not self.density.end_is_worth(frame.site, now - frame.begun):
+            return
+        if not self.density.end_is_due(loop, now, self._written):
+            self.tally.left_out["spared disk space"] += 1
+        elif self._take(Key(self._execution(frame), None), frame, caller):
+            self.density.ends[loop] += 1
 
     def left(self, frame: LoopFrame, now: float) -> None:
         """Keep what this execution took."""
@@ -117,16 +107,16 @@ class Recorder:
     def _resume_point(self, frame: LoopFrame, caller: FrameType, now: float, index: int) -> None:
         """Take one at each outer iteration while these are few, then ever more rarely; in nested loops rarely."""
         assert self.writer is not None
-        elapsed, outer = now - self.begun, frame is self.session.stack[0]
-        if not (self._point_is_due(index, now, elapsed) if outer else self._nested_point_is_due(now, elapsed)):
+        outer, density = frame is self.session.stack[0], self.density
+        if not (density.point_is_due(index, now, self._written) if outer else density.nested_point_is_due(now)):
             return
         if self.writer.busy and not self.budget.allows(self.budget.last_price, now):
             self.tally.left_out["the writer was busy"] += 1
             return  # nothing is known to be unchanged yet: it would cost as much as the one that is being written
         if outer:
-            self.last_outer = now
+            density.last_outer = now
         else:
-            self.last_nested = now
+            density.last_nested = now
         self._take(Key(self._execution(frame), index), frame, caller)
 
     def _prepare(self, frame: LoopFrame) -> None:
@@ -172,46 +162,6 @@ class Recorder:
             self.awaited = None
             self._plan_next()
 
-    def _nested_point_is_due(self, now: float, elapsed: float) -> bool:
-        """Rarely: what is not worth its price is soon computed again."""
-        least = NESTED_WAIT if self.budget.adaptive else LEAST_WAIT
-        affordable = self.budget.allows(self.budget.next_price, now, BESIDE)
-        return affordable and now - self.last_nested >= max(least, elapsed / NESTED_SHARE)
-
-    def _point_is_due(self, index: int, now: float, elapsed: float) -> bool:
-        """Every outer iteration as long as that is cheap; where ends are kept too, these come first."""
-        since = now - self.last_outer
-        if self.ends and self.budget.adaptive and elapsed < SPARSE_WAIT:
-            return False
-        if self.ends and not self.budget.allows(self.budget.next_price, now, BESIDE):
-            return since >= elapsed / SPARSE_POINTS
-        written = self.writer.ledger.bytes_written if self.writer else 0
-        dense = SMALL_POINTS if written < SMALL_RUN else DENSE_POINTS
-        return index <= dense or since >= elapsed / DENSE_POINTS
-
-    def _end_is_worth(self, frame: LoopFrame, now: float) -> bool:
-        """True if this execution, and the loop's executions together, keep the paper's Joint Invariant."""
-        price, lasted, site = self.budget.next_price, now - frame.begun, frame.site
-        if lasted <= WORTH * (1 + self.restore_ratio) * price:
-            return False
-        if not self.budget.adaptive:
-            return True
-        executions = site.executions + 1
-        mean = (site.seconds + lasted) / executions
-        costs = BlockCosts(price, mean, executions, self.kept[site.loop])
-        return should_checkpoint(costs, tolerance=self.budget.tolerance, restore_ratio=self.restore_ratio)
-
-    def _ends_allowed(self, frame: LoopFrame, now: float) -> bool:
-        """Every end while there are not too many and they do not fill the disk, then ever more rarely."""
-        loop = frame.site.loop
-        written = self.writer.ledger.bytes_written if self.writer else 0
-        rarely = self.kept[loop] > DENSE_ENDS or written > DENSE_BYTES
-        if rarely and now - self.last_end.get(loop, 0.0) < (now - self.begun) / DENSE_POINTS:
-            self.tally.left_out["spared disk space"] += 1
-            return False
-        self.last_end[loop] = now
-        return True
-
     def _take(self, key: Key, frame: LoopFrame, caller: FrameType, *, in_any_case: bool = False) -> bool:
         """Capture and hand over; all that the training thread pays is measured."""
         if self.capturer is None or self.writer is None:
@@ -248,7 +198,6 @@ class Recorder:
                 self.tally.refusals.setdefault(place, str(refusal))
             return self._not_taken(place, begun, None, pause=True)
         self._hand_over(key, snapshot, files, admission)
-        self.kept[place] += 1
         return True
 
     def _hand_over(
@@ -306,6 +255,11 @@ class Recorder:
         """Where copies go."""
         memory = self.capturer.memory if self.capturer is not None else None
         return (memory or Memory()).staging
+
+    @property
+    def _written(self) -> int:
+        """Bytes of the run's packs."""
+        return self.writer.ledger.bytes_written if self.writer is not None else 0
 
     def _watch(self, frame: LoopFrame, now: float) -> None:
         """An iteration has ended while something was written, or the first one after it."""

@@ -96,7 +96,7 @@ class Staging:
 def private(nbytes: int) -> mmap.mmap:
     """Memory that forked children do not get: else every page would be copied on write after a DataLoader's fork.
 
-    In huge pages where the system has them: a direct write then costs the processor a seventh (measured, 0.3 GB).
+    In huge pages where the system has them: a direct write pins hundreds of them instead of tens of thousands.
     """
     buffer = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     for advice in ("MADV_DONTFORK", "MADV_HUGEPAGE"):
