@@ -132,8 +132,8 @@ def measure(gigabytes: float, rounds: int, seconds: float, idle: float, only: li
     rows = summarize(times)
     copy = memcpy_seconds(training.bytes())
     return {
-        "bytes": training.bytes(), "step": step, "idle": idle, "steps": steps, "memcpy": copy, "rows": rows,
-        "missing": missing,
+        "bytes": training.bytes(), "step": step, "idle": idle, "steps": steps, "rounds": rounds, "memcpy": copy,
+        "rows": rows, "missing": missing,
     }  # fmt: skip
 
 
@@ -177,7 +177,8 @@ def markdown(result: dict[str, object]) -> str:
     where = "beside an accelerator" if result["idle"] else "all on the processor"
     lines = [
         f"## {result['bytes'] / 1e9:.2f} GB, {where}\n",  # type: ignore[operator]
-        f"{result['steps']} steps a window, {1000 * result['step']:.0f} ms a step, "  # type: ignore[operator]
+        f"{result['rounds']} rounds, {result['steps']} steps a window, "
+        f"{1000 * result['step']:.0f} ms a step, "  # type: ignore[operator]
         f"of which the processor sleeps {100 * result['idle']:.0f} %; "  # type: ignore[operator]
         f"one warm copy of these bytes: {1000 * result['memcpy']:.0f} ms.\n",  # type: ignore[operator]
         "| tool | stall, ms | stall + slow-down, ms | lowest to highest, ms |",

@@ -173,7 +173,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="+", default=list(NAMES), choices=NAMES)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--json", type=Path, required=True)
+    parser.add_argument("--json", type=Path, required=True, help="goes on with what is in it")
     parser.add_argument("--markdown", type=Path)
     parser.add_argument("--once", nargs="+", default=[], choices=WAYS, help="ways of which one round is enough")
     parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=WAYS)

@@ -97,7 +97,7 @@ def bind_locals(frame: FrameType, values: Mapping[str, Any], unbind: set[str]) -
         if name not in space or space[name] is not value:
             space[name] = value
             changed = True
-    for name in unbind & space.keys():
+    for name in unbind.intersection(space):
         if sys.version_info < (3, 13):
             del space[name]
         else:  # a local cannot be unbound from outside there; None is the nearest thing
