@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import cycle, islice
+import warnings
+from itertools import count, cycle, islice
 from typing import Any
 
 import pytest
@@ -41,3 +42,11 @@ def test_a_restored_cycle_is_taken_as_the_true_one_is(more: int) -> None:
     again = restored(taken(moved(4)), moved(0))
     list(islice(again, more))
     assert list(differences(taken(moved(4 + more)), taken(again), limit=5)) == []
+
+
+def test_whoever_turns_warnings_into_errors_has_iterators_kept_all_the_same() -> None:
+    """Python 3.12 and 3.13 warn of taking them apart."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert taken(moved(2)).usable
+        assert taken(count(3)).usable  # type: ignore[arg-type]

@@ -38,6 +38,9 @@ class Project:
     _known: dict[str, bool] = field(default_factory=dict, compare=False, repr=False)
     _found: dict[str, str | None] = field(default_factory=dict, compare=False, repr=False)
 
+    def __post_init__(self) -> None:
+        foreign_prefixes()  # asked first while a module is imported, Python 3.13 would import another one to know
+
     @classmethod
     def around(
         cls,

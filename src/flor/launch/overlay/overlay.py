@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import glob
 import io
 import os
 import sys
@@ -23,6 +24,9 @@ from flor.launch.overlay.patches import Patches
 from flor.launch.overlay.scratch import INDUCTOR, Scratch
 from flor.launch.overlay.upper import Upper
 from flor.launch.overlay.view import View
+
+GLOBBER = getattr(glob, "_StringGlobber", object)
+"""Behind pathlib's glob since Python 3.13; it has held functions of `os` since it was imported."""
 
 LIBRARIES = foreign.LIBRARIES | {"sqlite3", INDUCTOR}
 
@@ -147,6 +151,9 @@ class Overlay:
                 self._patches.function(os, name, call)
                 for members in (os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks):
                     self._patches.join(members, native.OS[name])
+        for name, held in list(vars(GLOBBER).items()):
+            if isinstance(held, staticmethod) and held.__func__ is native.OS.get(name):
+                self._patches.attribute(GLOBBER, name, staticmethod(getattr(os, name)))
         self._patches.function(io, "open", self._opening.open)
         builtins.open = io.open
 

@@ -6,6 +6,8 @@ The pieces are walked like everything else, so that what they share with the res
 from __future__ import annotations
 
 import copyreg
+import re
+import warnings
 from collections.abc import Iterable, Iterator
 from itertools import cycle
 from typing import Any, NamedTuple
@@ -13,6 +15,9 @@ from typing import Any, NamedTuple
 from flor.state.handler import MISSING, Handler, Load, Refused, Walk
 from flor.state.names import lookup, type_name
 from flor.state.snapshot import ATOMS, Node, Slot
+
+# Python 3.12 and 3.13 warn whoever takes an iterator of itertools apart; that is us, not the script.
+_NOT_SAID: Any = ("ignore", re.compile("Pickle, copy, and deepcopy"), DeprecationWarning, re.compile(r"flor\."), 0)
 
 
 class Pieces(NamedTuple):
@@ -28,6 +33,8 @@ class Pieces(NamedTuple):
 def pieces(obj: Any) -> Pieces | str:
     """An object's pieces, or the global name it goes by."""
     known = copyreg.dispatch_table.get(type(obj))
+    if type(obj).__module__ == "itertools" and _NOT_SAID not in warnings.filters:
+        warnings.filters.insert(0, _NOT_SAID)  # type: ignore[attr-defined]
     try:
         found = known(obj) if known is not None else obj.__reduce_ex__(4)
     except Exception as error:
