@@ -94,9 +94,10 @@ class Staging:
 
 
 def private(nbytes: int) -> mmap.mmap:
-    """Memory that forked children do not get: else every page would be copied on write after a DataLoader's fork.
+    """Memory that forked children do not get, in huge pages where the system has them.
 
-    In huge pages where the system has them: a direct write pins hundreds of them instead of tens of thousands.
+    Else every page would be copied on write after a DataLoader's fork, and it is not defined what a direct write beside
+    a fork puts on disk. Of huge pages such a write pins hundreds, instead of tens of thousands.
     """
     buffer = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     for advice in ("MADV_DONTFORK", "MADV_HUGEPAGE"):

@@ -55,7 +55,7 @@ class _DirectFile:
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
-        self.chunk = mmap.mmap(-1, CHUNK, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # page-aligned
+        self.chunk = mmap.mmap(-1, CHUNK)  # page-aligned, and shared: a fork beside a direct write does not copy it
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.chunk))
         self.filled = 0
         self.offset = 0
