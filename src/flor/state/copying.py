@@ -8,11 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import xxhash
-
 from flor.state import regions
 from flor.state.closure import Moving
 from flor.state.demand import Demand
+from flor.state.hashing import content_of
 from flor.state.late import LateCopy
 from flor.state.memory import Memory, Remembered
 from flor.state.regions import Interval, Region, Use
@@ -122,15 +121,8 @@ def _predicted(use: Use, ranges: list[Interval], known: Remembered) -> bool:
         return False
     if not use.node.meta["torch"]:
         worth = not known.changed and sum(high - low for low, high in ranges) >= HASH_FIRST
-        return worth and _hash(use.region, ranges) == known.name
+        return worth and content_of(regions.pieces(use.region, ranges)) == known.name
     return True
-
-
-def _hash(region: Region, ranges: list[Interval]) -> str:
-    digest = xxhash.xxh3_128()
-    for piece in regions.pieces(region, ranges):
-        digest.update(piece)
-    return digest.hexdigest()
 
 
 def _looker(region: Region, ranges: list[Interval]) -> Any:

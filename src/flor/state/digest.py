@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-import xxhash
-
-from flor.state.hashing import STEP, Hashing
+from flor.state.hashing import Hashing, content_of
 from flor.state.paths import path_of
 from flor.state.snapshot import Blob, Snapshot
 from flor.state.window import Window
@@ -26,15 +22,6 @@ def digest(snapshot: Snapshot) -> None:
     tell, snapshot.on_digest = snapshot.on_digest, None
     if tell is not None:
         tell(snapshot)
-
-
-def content_of(pieces: Iterable[memoryview]) -> str:
-    """The name of bytes that lie in several pieces."""
-    hashed = xxhash.xxh3_128()
-    for piece in pieces:
-        for start in range(0, len(piece), STEP):
-            hashed.update(piece[start : start + STEP])
-    return hashed.hexdigest()
 
 
 def _verify(snapshot: Snapshot, blob: Blob, window: Window) -> None:

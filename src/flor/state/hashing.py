@@ -1,6 +1,8 @@
-"""The hash of a copy, taken piece by piece while it is made: what was just copied is still in the processor's cache."""
+"""Bytes named by their content: wherever they lie, and of a copy while it is made, out of the processor's cache."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import xxhash
 
@@ -26,3 +28,12 @@ class Hashing:
         while self.done < len(self.data):
             self.go_on(self.done, min(STEP, len(self.data) - self.done))
         return self._hash.hexdigest()
+
+
+def content_of(pieces: Iterable[memoryview]) -> str:
+    """The name of bytes that lie in several pieces."""
+    hashed = xxhash.xxh3_128()
+    for piece in pieces:
+        for start in range(0, len(piece), STEP):
+            hashed.update(piece[start : start + STEP])
+    return hashed.hexdigest()

@@ -7,8 +7,8 @@ from typing import Any
 
 from flor.errors import RestoreMismatch
 from flor.state import loaded
-from flor.state.digest import content_of
 from flor.state.handler import MISSING, Handler, Load
+from flor.state.hashing import content_of
 from flor.state.regions import Region, pieces, write
 from flor.state.snapshot import Node, Slot
 
