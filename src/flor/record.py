@@ -139,8 +139,9 @@ class Recording:
             on_printing_child=lambda: self._note("printing child"),
             ignore=[self.run.path.parent.parent],
         )
-        self.recorder = Recorder(self.journal.append, active, self.writer, self.request.tolerance, self.written.facts)
-        self.recorder.density.restore_ratio = restore_ratio(Layout(self.run.path.parent.parent)) or RESTORE_RATIO
+        ratio = restore_ratio(Layout(self.run.path.parent.parent)) or RESTORE_RATIO
+        tolerance, files = self.request.tolerance, self.written.facts
+        self.recorder = Recorder(self.journal.append, active, self.writer, tolerance, files, ratio)
         self.session = Session(self.journal.intern, Guarded(self.recorder, self._failed))
         self.recorder.session = self.session
 
