@@ -67,6 +67,16 @@ def torchrun(workshop: Workshop, *words: str) -> Done:
     return done
 
 
+def plain(workshop: Workshop) -> Done:
+    """Without flor, where gloo itself aborts once in many runs when a rank ends; then once more."""
+    try:
+        return torchrun(workshop, "train.py")
+    except AssertionError as error:
+        if "terminate called without an active exception" not in str(error):
+            raise
+    return torchrun(workshop, "train.py")
+
+
 def probes(done: Done) -> list[str]:
     return sorted(line for line in done.stdout.splitlines() if line.startswith("probe"))
 
@@ -79,7 +89,7 @@ def test_two_ranks_give_what_a_full_run_of_two_ranks_prints(workshop: Workshop, 
     workshop.program(text, probed=False)
     torchrun(workshop, "-m", "flor", "record", "--overhead", "10", "train.py")
     workshop.program(text, probed=True)
-    oracle = torchrun(workshop, "train.py")
+    oracle = plain(workshop)
     replayed = workshop.flor("replay", "-j", "2")
     assert replayed.code == 0, replayed.stderr
     assert probes(replayed) == probes(oracle)
