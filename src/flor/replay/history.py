@@ -56,7 +56,14 @@ class History:
     resumed: bool = False  # True if several processes trained it, one after the other
     explicit: bool = False  # True if the user's script named its loops and blocks, and began the run itself
     complete: bool = True  # False if the run was killed: then `entered` is not known
+    interrupted: bool = False  # by Ctrl-C: it would have gone on
+    failed: bool | None = None  # whether the script ended with an error, if that is known
     seconds: float = 0.0
+
+    @property
+    def cut_off(self) -> bool:
+        """True if the script would have gone on: what it logged is not all that a replay logs."""
+        return not self.complete or self.interrupted
 
     @classmethod
     def of(cls, run: Run) -> History:
@@ -83,6 +90,8 @@ class History:
                 history.made.setdefault(note.values["path"], note.values["change"])
         ended = run.ended
         history.complete = bool(ended)
+        history.interrupted = ended.get("status") == "interrupted"
+        history.failed = {"finished": False, "failed": True}.get(ended.get("status", ""))
         history.seconds = float(ended.get("seconds", 0.0))
         if not history.resumed:  # else only the last process of several says what it has entered
             history.entered = {loop: frozenset(facts["functions"]) for loop, facts in ended.get("loops", {}).items()}

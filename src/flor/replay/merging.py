@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from flor.model.checkpoints import execution_from_json
 from flor.model.edits import LineMap
 from flor.model.plan import Segment
 from flor.model.positions import Execution, Position
-from flor.model.records import Channel, LogRecord, Note, Record, Tag
+from flor.model.records import Channel, Ended, LogRecord, Note, Record, Statement, Tag
 from flor.source.rates import is_bar, is_rate, without_rates
 
 Origin = Literal["recorded", "hindsight"]
-STREAMS = (Channel.STDOUT, Channel.STDERR)
+NO_WORD = "its worker ended without a word"
+SCRIPT_ENDS = ("finished", "exited", "raised")  # how a worker ends that came to the end of the script
 TEXTS = (Tag.STR, Tag.REPR, Tag.JSON)
 
 
@@ -58,58 +59,122 @@ class Findings:
         return not self.divergences
 
 
+@dataclass(frozen=True)
+class Part:
+    """The records that one segment covers, and how far its two sides are known to go."""
+
+    recorded: Sequence[LogRecord]
+    segment: Segment
+    iterations: int = 0  # of the main loop, as far as it was recorded
+    cut_off: bool = False  # the run was killed in here: it may have logged more than was kept
+    stopped: bool = False  # the replay was stopped: what it has not come to is not missed
+    in_worker: bool = True  # a process of its own, which says how it ended
+    failed: bool | None = None  # whether the recorded script ended with an error, if that is known
+
+    def ended_otherwise(self, ended: Mapping[str, Any]) -> str:
+        """What is wrong with the end of a worker, in words; empty if it has done the whole segment."""
+        status = ended.get("status", "")
+        if not self.in_worker or (self.cut_off and status in SCRIPT_ENDS):
+            return ""
+        if self.segment.stop is not None:
+            end = f"iteration {self.segment.stop} of the main loop"
+            return "" if status == "stopped" else f"the replay did not come to {end}: {status or NO_WORD}"
+        if status not in SCRIPT_ENDS:
+            return f"the replay did not come to the script's end: {status or NO_WORD}"
+        failed = status == "raised" or bool(ended.get("code"))
+        if self.failed in (None, failed):
+            return ""
+        return f"the recorded script {_how(self.failed)}, the replayed one {_how(failed)}"
+
+    def is_early(self, at: int) -> bool:
+        """True if the main loop had more iterations when it was recorded than when it was replayed."""
+        stop = self.segment.stop
+        return stop is not None and (at < stop or stop < self.iterations)
+
+
 @dataclass
 class Merger:
     """Aligns one worker's stream with its part of the record."""
 
     lines: LineMap
     is_volatile: Callable[[str, int], bool]
+    prints: Callable[[str, int], bool] = lambda file, line: False  # lines that print by themselves: no library's bar
     findings: Findings = field(default_factory=Findings)
-    whole: bool = True
+    part: Part = field(init=False)
 
-    def merge(self, recorded: Sequence[LogRecord], events: Iterable[Record], whole: bool) -> Iterator[Merged]:
-        """The part's records in order; not `whole` if the record was cut off, so that it may end before the replay."""
-        at, self.whole = 0, whole
-        collecting = False
+    def merge(self, part: Part, events: Iterable[Record]) -> Iterator[Merged]:
+        """The part's records in order, with what the probes logged between them."""
+        self.part, recorded, at = part, part.recorded, 0
+        collecting = restored = False
+        ended: Mapping[str, Any] = {}
         for event in events:
             if isinstance(event, Note):
                 if event.kind == "segment":
                     collecting = True
-                elif event.kind in ("checked", "doubted"):
-                    self._state(event)
+                elif event.kind == "restored":
+                    restored |= bool(event.values.get("jump"))
                 elif event.kind == "skipped" and collecting:
-                    end = _after(recorded, at, execution_from_json(event.values))
-                    yield from (Merged("recorded", record) for record in recorded[at:end])
-                    at = end
-                elif event.kind == "lost file" and collecting:
-                    text = f"the script reads {event.values['path']}, whose content of that time is lost"
-                    self.findings.divergences.append(Divergence((), "", "", "", text))
-                elif event.kind == "disturbed":
-                    text = f"the probe changes the training: {event.values['differences'][0]}"
-                    self.findings.divergences.append(Divergence((), event.values["probe"], "", "", text, True))
-                elif event.kind == "ended early":
-                    self._diverge((), "", f"{event.values['stop']} iterations", f"{event.values['at']} iterations")
+                    at = yield from self._skip(at, execution_from_json(event.values))
+                elif event.kind != "lost file" or collecting or restored:
+                    self._heard(event)
+            elif isinstance(event, Ended):
+                ended = event.values
             elif isinstance(event, LogRecord) and collecting:
                 if self.lines.is_probe(event.statement.file, event.statement.line):
                     yield Merged("hindsight", event)
-                elif not self._passed_over(event):
+                elif event.channel is not Channel.STDERR:
                     at = yield from self._pair(recorded, at, event)
-        rest = recorded[at:]
-        missing = next((record for record in rest if not self._unsteady(record)), None)
-        if missing is not None and whole:
+        if not part.stopped:
+            self._missed(recorded[at:])
+            self._must_have_run(collecting, ended)
+        yield from (Merged("recorded", record) for record in recorded[at:])
+
+    def _heard(self, note: Note) -> None:
+        """Take in what a worker says of its state, its files and its probes."""
+        values = note.values
+        if note.kind in ("checked", "doubted"):
+            self._state(note)
+        elif note.kind == "lost file":
+            self._say(f"the script reads {values['path']}, whose content of that time is lost")
+        elif note.kind == "disturbed":
+            text = f"the probe changes the training: {values['differences'][0]}"
+            self.findings.divergences.append(Divergence((), values["probe"], "", "", text, True))
+        elif note.kind == "ended early" and self.part.is_early(values["at"]):
+            stop = max(values["stop"], self.part.iterations)
+            self._diverge((), "", f"{stop} iterations", f"{values['at']} iterations")
+
+    def _must_have_run(self, began: bool, ended: Mapping[str, Any]) -> None:
+        """A worker that did not come to its segment, or not to its end, has proved nothing."""
+        text = self.part.ended_otherwise(ended)
+        if not began and self.part.in_worker:
+            text = f"the replay did not come to iteration {self.part.segment.start} of the main loop"
+        if text:
+            self._say(text)
+
+    def _missed(self, rest: Sequence[LogRecord]) -> None:
+        """Recorded values that the replay has not logged."""
+        missing = next((record for record in rest if not self._unsteady(record) and not self._is_gone(record)), None)
+        if missing is not None:
             self._diverge(missing.position, str(missing.statement), _text(missing), "nothing")
-        yield from (Merged("recorded", record) for record in rest)
+
+    def _skip(self, at: int, execution: Execution) -> Generator[Merged, None, int]:
+        """Take the records of a skipped loop execution as they were recorded; those before it are missing."""
+        recorded = self.part.recorded
+        end, first = _after(recorded, at, execution)
+        self._missed(recorded[at:first])
+        yield from (Merged("recorded", record) for record in recorded[at:end])
+        return end
 
     def _pair(self, recorded: Sequence[LogRecord], at: int, event: LogRecord) -> Generator[Merged, None, int]:
         """Find the recorded twin of a replayed record; what cannot have a twin is passed on."""
         twin = at
         while twin < len(recorded) and not self._same_place(recorded[twin], event):
-            if not self._unsteady(recorded[twin]):
+            if not self._unsteady(recorded[twin]) and not self._is_gone(recorded[twin]):
                 break
             twin += 1
         if twin >= len(recorded) or not self._same_place(recorded[twin], event):
-            cut_off = twin >= len(recorded) and not self.whole
-            if not cut_off and not self._event_unsteady(event):
+            beyond = twin >= len(recorded) and self.part.cut_off
+            if not beyond and not self._event_unsteady(event):
                 want = _text(recorded[twin]) if twin < len(recorded) else "nothing"
                 self._diverge(event.position, str(event.statement), want, _text(event))
             return at
@@ -118,34 +183,45 @@ class Merger:
         return twin + 1
 
     def _compare(self, recorded: LogRecord, event: LogRecord) -> None:
-        if recorded.data == event.data and recorded.tag == event.tag:
+        same = recorded.data == event.data and recorded.tag == event.tag
+        if same and _same_moment(recorded.position, event.position):
             self.findings.identical += 1
-        elif self._unsteady(recorded) or _differ_in_rates(recorded, event):
+        elif self._unsteady(recorded) or (not same and _differ_in_rates(recorded, event)):
             self.findings.volatile += 1
+        elif same:
+            where = [f"{_text(record)} in iteration {_iterations(record)}" for record in (recorded, event)]
+            self._diverge(event.position, str(event.statement), *where)
         else:
             self._diverge(event.position, str(event.statement), _text(recorded), _text(event))
 
     def _same_place(self, recorded: LogRecord, event: LogRecord) -> bool:
-        if recorded.channel != event.channel or recorded.name != event.name:
+        here, there = recorded.statement, event.statement
+        if (recorded.channel, recorded.name, here.file) != (event.channel, event.name, there.file):
             return False
-        statement = recorded.statement
-        present = self.lines.present(statement.file, statement.line) if statement.file else 0
-        return statement.file == event.statement.file and present in (event.statement.line, None)
+        return not here.file or self._present(here) == there.line
 
-    def _passed_over(self, event: LogRecord) -> bool:
-        return event.channel is Channel.STDERR
+    def _present(self, statement: Statement) -> int | None:
+        """The line that a recorded statement has now; None if it is gone."""
+        if statement.file in self.lines.forward or statement.file in self.lines.same:
+            return self.lines.present(statement.file, statement.line)
+        return statement.line  # not a file of the edit
+
+    def _is_gone(self, record: LogRecord) -> bool:
+        """True for what a statement logged that is no longer there: nothing can log it again."""
+        return bool(record.statement.file) and self._present(record.statement) is None
 
     def _unsteady(self, record: LogRecord) -> bool:
         """True if whether, when and how often this is logged depends on the clock."""
-        if record.channel is Channel.STDERR or _is_bar(record):
+        statement = record.statement
+        if record.channel is Channel.STDERR or self.is_volatile(statement.file, statement.line):
             return True
-        return self.is_volatile(record.statement.file, record.statement.line)
+        return _is_bar(record) and not self.prints(statement.file, statement.line)
 
     def _event_unsteady(self, event: LogRecord) -> bool:
-        if _is_bar(event):
-            return True
         line = self.lines.recorded(event.statement.file, event.statement.line)
-        return line is not None and self.is_volatile(event.statement.file, line)
+        if line is not None and self.is_volatile(event.statement.file, line):
+            return True
+        return _is_bar(event) and not (line is not None and self.prints(event.statement.file, line))
 
     def _state(self, note: Note) -> None:
         self.findings.checkpoints += 1
@@ -158,6 +234,13 @@ class Merger:
 
     def _diverge(self, position: Position, statement: str, recorded: str, replayed: str) -> None:
         self.findings.divergences.append(Divergence(position, statement, recorded, replayed))
+
+    def _say(self, text: str) -> None:
+        self.findings.divergences.append(Divergence((), "", "", "", text))
+
+
+def _how(failed: bool | None) -> str:
+    return "failed" if failed else "did not fail"
 
 
 def _is_bar(record: LogRecord) -> bool:
@@ -173,41 +256,34 @@ def _differ_in_rates(recorded: LogRecord, event: LogRecord) -> bool:
     return recorded.tag in TEXTS and without_rates(texts[0]) == without_rates(texts[1])
 
 
-def _after(recorded: Sequence[LogRecord], at: int, execution: Execution) -> int:
-    """Behind the last record of the skipped loop execution; other threads' records may lie between."""
-    end = at
+def _same_moment(recorded: Position, replayed: Position) -> bool:
+    """True if the loops that both have, from the outermost on, are in the same iterations.
+
+    Short loops are no longer followed after a while, by the clock: a level may be on one side only.
+    """
+    for here, there in zip(recorded, replayed, strict=False):
+        if here.loop != there.loop:
+            return True
+        if here != there:
+            return False
+    return True
+
+
+def _iterations(record: LogRecord) -> str:
+    return "/".join(str(level.iteration) for level in record.position) or "no loop"
+
+
+def _after(recorded: Sequence[LogRecord], at: int, execution: Execution) -> tuple[int, int]:
+    """Behind the last record of the skipped loop execution, and its first; other threads' may lie between."""
+    end = first = at
     for index in range(at, len(recorded)):
         position = recorded[index].position
         if execution.encloses(position):
+            first = index if end == at else first
             end = index + 1
         elif position:
             break
-    return end
-
-
-@dataclass(frozen=True)
-class Parts:
-    """The recorded logs, cut at iterations of the main loop; `end` is the first one behind that loop."""
-
-    recorded: Sequence[LogRecord]
-    main: Execution | None
-    end: int
-
-    def of(self, segment: Segment, *, first: bool) -> Sequence[LogRecord]:
-        """What a segment covers; the first one has what came before the loop, an open one what came after."""
-        begin = 0 if first and segment.start == 0 else self.at(segment.start)
-        stop = len(self.recorded) if segment.stop is None else self.at(segment.stop)
-        return self.recorded[begin:stop]
-
-    def at(self, iteration: int) -> int:
-        """The index of the first record at or after an iteration of the main loop."""
-        if self.main is None:
-            return 0
-        depth = len(self.main.parent)
-        for index, record in enumerate(self.recorded[: self.end]):
-            if self.main.encloses(record.position) and record.position[depth].iteration >= iteration:
-                return index
-        return self.end
+    return end, first
 
 
 def _text(record: LogRecord) -> str:

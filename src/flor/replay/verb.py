@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,12 +17,14 @@ from flor.replay.eventfiles import KEPT, WORK, deliver
 from flor.replay.history import History
 from flor.replay.keeping import answer, keep, new_folder, question
 from flor.replay.libraries import check_libraries
-from flor.replay.merging import Findings, Merged, Merger, Parts
+from flor.replay.merging import Findings, Merged, Merger
 from flor.replay.planning import Sources, doubtful_lines, loops_with_else, make_plan, probe_lines
 from flor.replay.ranks import in_common, not_in_common, ranks_of
 from flor.replay.result import Result
 from flor.replay.sources import check_syntax, present_sources, recorded_sources
 from flor.replay.surroundings import changed_inputs, other_versions
+from flor.replay.weaving import Extent, Parts, weave
+from flor.source.logcalls import printing_lines
 from flor.source.newnames import new_names
 from flor.source.probes import diff_sources
 from flor.source.volatile import volatile_lines
@@ -60,7 +62,8 @@ class Replay:
         self.sources = Sources(recorded, {name: text for name, text in present.items() if text is not None})
         self.histories = [History.of(rank) for rank in self.ranks]
         self.history = in_common(self.histories)
-        self.asked = question(self.sources.present, epochs=wish.epochs)
+        kept = [(len(history.logs), len(history.loops), history.complete) for history in self.histories]
+        self.asked = question(self.sources.present, epochs=wish.epochs, kept=kept)  # a run may still be going
         self.warnings: list[str] = []
         self._judge_edit()
 
@@ -157,11 +160,15 @@ class Replay:
     def _merged(self, plan: Plan, streams: Streams, *, stopped: bool = False) -> Result:
         """One stream out of many, rank by rank; what a stopped replay has not done is not missed."""
         volatile = volatile_lines(self.sources.recorded)
-        merger = Merger(self.edit.lines, lambda file, line: (file, line) in volatile)
+        prints = printing_lines(self.sources.recorded)
+        merger = Merger(
+            self.edit.lines, lambda file, line: (file, line) in volatile, lambda file, line: (file, line) in prints
+        )
         result = Result([], merger.findings, plan, 0.0, warnings=list(self.warnings), stopped=stopped)
         for rank, history in enumerate(self.histories):
-            whole = history.complete and not stopped
-            found = list(self._woven(plan, merger, streams, rank, whole=whole))
+            own = {number: events for (number, of_rank), events in streams.items() if of_rank == rank}
+            extent = Extent(history.cut_off, stopped, history.failed)
+            found = list(weave(plan, self.parts(plan, rank), merger, own, extent))
             result.merged += [replace(merged, rank=rank) for merged in found] if rank else found
         for events in streams.values():
             result.count(events)
@@ -170,17 +177,6 @@ class Replay:
                 Layout(self.run.folder.path.parent.parent), restore=result.restoring, materialize=result.materializing
             )
         return result
-
-    def _woven(self, plan: Plan, merger: Merger, streams: Streams, rank: int, *, whole: bool) -> Iterator[Merged]:
-        """One rank's records of the whole run, in order."""
-        parts = self.parts(plan, rank)
-        first, last = plan.segments[0], plan.segments[-1]
-        if first.start:
-            yield from (Merged("recorded", record) for record in parts.recorded[: parts.at(first.start)])
-        for number, segment in enumerate(plan.segments):
-            yield from merger.merge(parts.of(segment, first=number == 0), streams[number, rank], whole=whole)
-        if last.stop is not None:
-            yield from (Merged("recorded", record) for record in parts.recorded[parts.at(last.stop) :])
 
     def parts(self, plan: Plan, rank: int = 0) -> Parts:
         """The recorded logs, to be cut at iterations of the main loop."""

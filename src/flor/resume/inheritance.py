@@ -13,7 +13,7 @@ from flor.model.edits import LineMap
 from flor.model.records import LogRecord, Note, Record, Source
 from flor.query.runs import Run
 from flor.replay.history import History
-from flor.replay.merging import Parts
+from flor.replay.weaving import Parts
 from flor.store.reader import read_journal
 from flor.store.run import RunFolder
 

@@ -112,6 +112,8 @@ class Replayer:
             self.counts.executed += 1
             self._check(key, frame, caller)
             if key.execution == self.plan.main and self.segment.stop is not None:
+                if frame.begun_iterations == self.segment.stop >= self.plan.iterations:
+                    self.stop()  # the loop, as far as it was recorded, and no more was asked for
                 self.note(Note("ended early", {"stop": self.segment.stop, "at": frame.begun_iterations}))
 
     def left(self, frame: LoopFrame, now: float) -> None:
@@ -169,8 +171,11 @@ class Replayer:
         self.last_restored = key
         begun = clock()
         doubts = self.restorer.restore(key, frame, caller)
+        seconds = clock() - begun
+        jump = key.iteration is not None
+        self.note(Note("restored", {**key.as_json(), "seconds": seconds, "jump": jump}))
         self.counts.restored += 1
-        self.counts.restoring += clock() - begun
+        self.counts.restoring += seconds
         self.counts.materializing += self.checkpoints.found[key].seconds
         if doubts:
             self.note(Note("doubted", {**key.as_json(), "differences": doubts}))

@@ -109,3 +109,20 @@ def log_calls(node: ast.AST, imports: Mapping[str, str]) -> Iterator[tuple[ast.C
     for part in ast.walk(node):
         if isinstance(part, ast.Call) and (kind := kind_of_call(part, imports)):
             yield part, kind
+
+
+def printing_lines(sources: Mapping[str, str]) -> set[tuple[str, int]]:
+    """The lines (file, line) that hold nothing but calls of `print` and the like: no library writes there."""
+    found: set[tuple[str, int]] = set()
+    for file, text in sources.items():
+        if not file.endswith(".py"):
+            continue
+        tree = ast.parse(text)
+        imports = imported_names(tree)
+        for node in ast.walk(tree):
+            call = node.value if isinstance(node, ast.Expr) else None
+            if isinstance(call, ast.Call) and kind_of_call(call, imports) == "print":
+                found |= {(file, line) for line in range(call.lineno, (call.end_lineno or call.lineno) + 1)}
+        headers = {node.lineno for node in ast.walk(tree) if isinstance(node, ast.For | ast.While | ast.With)}
+        found -= {(file, line) for line in headers}
+    return found
