@@ -7,7 +7,6 @@ import pytest
 from tests.replay.faults import FAULTS
 from tests.replay.verdicts import CASES, load
 
-
 LAYER = load()
 
 
