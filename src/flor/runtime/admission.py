@@ -15,7 +15,6 @@ LATE = 4 << 20  # bytes: fewer are copied at once
 COLD = 8 << 20  # bytes: for less it is not worth to wait until memory is ready
 TRIFLE = 0.1  # ... nor if the whole price is less than this part of what can be afforded
 TOO_DEAR = "it would have cost more than the tolerance allows"
-SHARE_OF_MEMORY = 0.25  # of what the machine has available may go to copies
 
 
 def never() -> bool:
@@ -109,13 +108,3 @@ class Admission:
     def _should_wait_for_memory(self) -> bool:
         trifle = self.budget.allows((self.stall + self.slowdown) / TRIFLE, clock())
         return self.demand.cold >= COLD and not trifle
-
-
-def memory_for_copies() -> int:
-    """Bytes that staging buffers may take, both snapshots together: a share of what the machine has available now."""
-    try:
-        with open("/proc/meminfo") as file:
-            available = next(int(line.split()[1]) << 10 for line in file if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration, ValueError):
-        return 1 << 62
-    return int(SHARE_OF_MEMORY * available)

@@ -10,10 +10,11 @@ from typing import Any
 from flor.model.checkpoints import Key
 from flor.model.positions import Execution, Position
 from flor.model.records import Note
-from flor.runtime.admission import Admission, memory_for_copies
+from flor.runtime.admission import Admission
 from flor.runtime.budget import MARGIN, Budget
 from flor.runtime.capturing import Capturer
 from flor.runtime.density import Density
+from flor.runtime.hostmemory import memory_for_copies
 from flor.runtime.policy import RESTORE_RATIO
 from flor.runtime.session import Session
 from flor.runtime.sites import LoopFrame, clock
