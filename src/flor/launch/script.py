@@ -16,10 +16,12 @@ from flor.launch.compiling import Compiler
 from flor.launch.project import PACKAGE
 from flor.launch.target import Target, set_path
 from flor.runtime import hooks
+from flor.runtime.interrupts import runs_the_script
 
 Hook = Callable[[type[BaseException], BaseException, TracebackType | None], Any]
 
 
+@runs_the_script
 def run(target: Target, compiler: Compiler) -> None:
     """Execute the target; whatever it raises comes out, with a hook set that hides our frames."""
     module = make_main(target)

@@ -11,6 +11,7 @@ from flor.launch.compiling import Compiler
 from flor.launch.project import Project
 from flor.runtime import current, hooks
 from flor.runtime.imports import ImportWatch
+from flor.runtime.interrupts import SignalWatch
 from flor.runtime.logbook import Logbook, Sink
 from flor.runtime.loggers import LoggerWatch
 from flor.runtime.scopes import ScopeReader
@@ -29,6 +30,7 @@ class Stage:
         self.project = project
         self.compiler = compiler
         self.imports = ImportWatch(on_trouble)
+        self.signals = SignalWatch()
         self.scopes = ScopeReader(self.owns_code, self.owns_module)
 
     def enter(
@@ -44,6 +46,7 @@ class Stage:
         self.imports.when("torch", _torch_imported)
         self.imports.when("torch.utils.data", _data_imported)
         self.finder = importhook.install(self.compiler)
+        self.signals.install()
         current.session = session
 
     def listen(
@@ -65,6 +68,7 @@ class Stage:
         self.loggers.remove()
         self.imports.remove()
         importhook.remove(self.finder)
+        self.signals.remove()
 
     def name_of(self, file: str) -> str | None:
         """A file's name in the store, or None if it is not the project's."""

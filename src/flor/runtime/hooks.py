@@ -8,6 +8,7 @@ from threading import get_ident
 from typing import Any, TypeVar
 
 from flor.runtime import api, current
+from flor.runtime.interrupts import deliver, pending
 
 Value = TypeVar("Value")
 PRINT = print
@@ -31,9 +32,12 @@ def iterate(loop: str, iterable: Iterable[Any]) -> Iterable[Any]:
     if session is None or session.thread != get_ident():
         return iterable
     try:
-        return session.iterate(loop, iterable, sys._getframe(1))
+        items = session.iterate(loop, iterable, sys._getframe(1))
     except RecursionError:  # whether the user's recursion is too deep is not ours to say; so in all of these
         return iterable
+    if pending:  # a handler of the script's waits for our end; so in all of these
+        deliver()
+    return items
 
 
 def begin(loop: str) -> None:
@@ -46,6 +50,8 @@ def begin(loop: str) -> None:
             session.start_while(loop, sys._getframe(1))
         except RecursionError:
             pass
+        if pending:
+            deliver()
 
 
 def turn(loop: str) -> bool:
@@ -56,9 +62,12 @@ def turn(loop: str) -> bool:
     if session is None or session.thread != get_ident():
         return True
     try:
-        return session.turn(loop, sys._getframe(1))
+        goes_on = session.turn(loop, sys._getframe(1))
     except RecursionError:
         return True
+    if pending:
+        deliver()
+    return goes_on
 
 
 def done(loop: str) -> None:
@@ -71,6 +80,8 @@ def done(loop: str) -> None:
             session.done(loop, sys._getframe(1))
         except RecursionError:
             pass
+        if pending:
+            deliver()
 
 
 def end(loop: str) -> None:
@@ -83,6 +94,8 @@ def end(loop: str) -> None:
             session.end(loop, sys._getframe(1))
         except RecursionError:
             pass
+        if pending:
+            deliver()
 
 
 def probing(place: str) -> None:
@@ -116,6 +129,8 @@ def log(statement: str, name: str, value: Value) -> Value:
     session = current.session
     if session is not None and session.logbook is not None:
         session.logbook.at(statement, name, value)
+        if pending:
+            deliver()
     return value
 
 

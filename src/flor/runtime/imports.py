@@ -8,6 +8,8 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
+from flor.runtime.interrupts import lets_through
+
 Callback = Callable[[ModuleType], None]
 
 
@@ -54,6 +56,7 @@ class ImportWatch(MetaPathFinder):
         assert loader is not None
         execute = loader.exec_module
 
+        @lets_through
         def heard(module: ModuleType) -> None:
             loader.__dict__.pop("exec_module", None)
             execute(module)

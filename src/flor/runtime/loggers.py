@@ -10,6 +10,7 @@ from typing import Any
 
 from flor.model.records import Channel
 from flor.runtime.imports import ImportWatch
+from flor.runtime.interrupts import deliver, lets_through, pending
 from flor.runtime.logbook import Logbook
 from flor.runtime.tracing import codes_of, hide_from_compiler
 
@@ -48,13 +49,12 @@ class LoggerWatch:
         def filter(logger: Any, record: Any) -> Any:  # noqa: A001  it stands in for the method
             passed = real(logger, record)
             if passed:
-                try:
-                    _keep_record(logbook, record if passed is True else passed, sys._getframe(1))
-                except Exception:  # a record that can't be read is for its handlers to judge
-                    logbook.lost += 1
+                _keep_record(logbook, record if passed is True else passed)
+                if pending:
+                    deliver()
             return passed
 
-        owner.filter = filter
+        owner.filter = lets_through(filter)
         self._hide(filter)
         self.undo.append(lambda: delattr(owner, "filter"))
 
@@ -106,10 +106,12 @@ class LoggerWatch:
         @functools.wraps(real)
         def kept(*args: Any, **kwargs: Any) -> Any:
             note(args, kwargs, sys._getframe(1))
+            if pending:
+                deliver()
             return real(*args, **kwargs)
 
         vars(kept)["flor_note"] = note  # for background logging, which has the real one called elsewhere
-        setattr(owner, name, kept)
+        setattr(owner, name, lets_through(kept))
         self._hide(kept)
         self.undo.append(lambda: setattr(owner, name, real))
 
@@ -119,8 +121,12 @@ def _keep(logbook: Logbook, channel: Channel, values: Values, frame: FrameType) 
         logbook.value(channel, str(name), value, frame)
 
 
-def _keep_record(logbook: Logbook, record: Any, frame: FrameType) -> None:
-    logbook.value(Channel.LOGGING, f"{record.name}.{record.levelname}", record.getMessage(), frame)
+def _keep_record(logbook: Logbook, record: Any) -> None:
+    try:
+        frame = sys._getframe(2)
+        logbook.value(Channel.LOGGING, f"{record.name}.{record.levelname}", record.getMessage(), frame)
+    except Exception:  # a record that can't be read is for its handlers to judge
+        logbook.lost += 1
 
 
 def _summary_values(method: str) -> Callable[..., Values]:

@@ -11,6 +11,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from flor.model.positions import Level, Position
+from flor.runtime.interrupts import deliver, pending
 from flor.runtime.sites import NOTHING, Gauge, LoopFrame, Site, clock, gauge_of
 from flor.runtime.tracing import is_tracing
 
@@ -75,6 +76,8 @@ class Session:
             site = self.sites[loop] = Site(loop, self.intern(loop))
         if site.demoted or site.active >= DEEP or is_tracing():
             return None
+        if site.active and self._top(loop, caller) is not None:  # an exception came between its push and its `try`
+            self.stack.pop().site.active -= 1
         parent = self.stack[-1] if self.stack else None
         frame = LoopFrame(site, id(caller), parent)
         frame.steady = not caller.f_code.co_flags & SUSPENDABLE
@@ -120,6 +123,8 @@ class Session:
             frame.item = item  # part of the state: fetching it again may draw other random numbers
             boundary(frame, sys._getframe(1), now, frame.seen - 1)
             item, frame.item = frame.item, NOTHING
+            if pending:
+                deliver()
             return item
 
         # chain() calls iter() at the first next(), so that its errors are raised in the user's frame.
@@ -147,6 +152,8 @@ class Session:
             frame.seen = done + 1
             frame.given = gauge.given if size > 1 else None  # within a chunk it is read off the iterator
             boundary(frame, sys._getframe(1), now, done)
+            if pending:
+                deliver()
             return gauge.take(size)
 
         return chain.from_iterable(map(next_piece, repeat(None)))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TextIO
 
 from flor.model.records import Channel, Tag
+from flor.runtime.interrupts import deliver, lets_through, pending
 from flor.runtime.logbook import Logbook
 
 
@@ -53,9 +54,22 @@ class _Watched:
     def __init__(self, logbook: Logbook, channel: Channel, stream: TextIO) -> None:
         buffer = getattr(stream, "buffer", None)
         own_write, own_flush, raw_write = stream.write, stream.flush, getattr(buffer, "write", None)
-        keep, frame_at = logbook.text, sys._getframe
+        frame_at = sys._getframe
         inside = [0]  # how many of the text layer's own calls are under way
 
+        def keep(text: str) -> None:
+            try:
+                logbook.text(channel, text, frame_at(2))
+            except Exception:  # never harm training
+                logbook.lost += 1
+
+        def keep_bytes(data: Any) -> None:
+            try:
+                logbook.add(channel, "", (Tag.STR, bytes(data)), frame_at(2))
+            except Exception:  # never harm training
+                logbook.lost += 1
+
+        @lets_through
         def write(text: str, /) -> int:
             inside[0] += 1
             try:
@@ -63,12 +77,12 @@ class _Watched:
             finally:
                 inside[0] -= 1
             if text and isinstance(text, str):
-                try:
-                    keep(channel, text, frame_at(1))
-                except Exception:  # never harm training
-                    logbook.lost += 1
+                keep(text)
+                if pending:
+                    deliver()
             return written
 
+        @lets_through
         def flush() -> None:
             inside[0] += 1
             try:
@@ -76,19 +90,19 @@ class _Watched:
             finally:
                 inside[0] -= 1
 
+        @lets_through
         def write_bytes(data: Any, /) -> Any:
             written = raw_write(data)  # type: ignore[misc]
             if not inside[0]:
-                try:
-                    logbook.add(channel, "", (Tag.STR, bytes(data)), frame_at(1))
-                except Exception:  # never harm training
-                    logbook.lost += 1
+                keep_bytes(data)
+                if pending:
+                    deliver()
             return written
 
         write_bytes.__name__ = write_bytes.__qualname__ = "write"
         write.__qualname__, flush.__qualname__ = "write", "flush"
         self.write, self.flush, self.write_bytes = write, flush, write_bytes
-        logbook.stand_ins += [write.__code__, flush.__code__, write_bytes.__code__]
+        logbook.stand_ins += [f.__code__ for f in (write, flush, write_bytes, keep, keep_bytes)]
 
 
 def plain(stream: TextIO) -> Callable[[str], Any]:
