@@ -25,6 +25,8 @@ def replay_options(command: Command) -> Command:
         click.option("--epochs", metavar="A:B", help="Only these iterations of the main loop, by slice rules."),
         click.option("--probe", "probes", multiple=True, metavar="FILE:LINE:STATEMENT",
                      help="A log statement that is added without an edit."),
+        click.option("--wall", type=click.Choice(["overlay", "landlock", "python"]), envvar="FLOR_WALL",
+                     help="What keeps the script's files apart (the best that this machine allows)."),
         click.option("--force", is_flag=True, help="Replay though the sources differ by more than log statements."),
         store_option,
     ]  # fmt: skip

@@ -10,7 +10,8 @@ from typing import Any
 
 from xxhash import xxh3_128_hexdigest
 
-from flor.launch.overlay import Overlay, native
+from flor.launch.overlay import native
+from flor.launch.wall.choice import FileLayer
 from flor.launch.written import FileFact
 from flor.model.records import Note
 
@@ -18,7 +19,7 @@ from flor.model.records import Note
 class Rewinder:
     """Brings the overlay to the state that the recorded run's files had."""
 
-    def __init__(self, overlay: Overlay, note: Callable[[Note], None]) -> None:
+    def __init__(self, overlay: FileLayer, note: Callable[[Note], None]) -> None:
         self.overlay = overlay
         self.note = note
         self.lost: set[str] = set()
@@ -31,13 +32,22 @@ class Rewinder:
                 self.overlay.hide(path)
             elif change in ("overwrite", "update", "remove"):
                 self.lost.add(path)
+        self._watch({})
 
     def restore(self, files: Mapping[str, FileFact]) -> None:
         """Let each file hold what it held then."""
+        self.overlay.forget_reads()
         changed = {path: fact for path, fact in files.items() if not self._holds(path, fact)}
         for path, fact in changed.items():
             self._put(path, fact)
         self._set_times({path: fact[1] for path, fact in changed.items() if fact[0] >= 0 and path not in self.lost})
+        self._watch(files)
+
+    def _watch(self, files: Mapping[str, FileFact]) -> None:
+        """Hear of it if a lost file is read; it has the size and the age that it had."""
+        for path in self.lost:
+            size, time, _ = files.get(path, (-1, 0, ""))
+            self.overlay.lose(path, size, time)
 
     def _set_times(self, times: Mapping[str, int]) -> None:
         """Let files seem as old as they were, and folders as their youngest file: scripts sort checkpoints by that."""
@@ -66,7 +76,7 @@ class Rewinder:
             if self.overlay.find(path) is not None:
                 os.remove(path)
             return
-        content = _left_behind(path, size, time, digest)
+        content = _left_behind(self.overlay.original(path), size, time, digest)
         if content is None:
             self.lost.add(path)
         else:

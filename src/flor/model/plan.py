@@ -59,6 +59,8 @@ class Order:
     without: tuple[str, ...] = ()  # checkpoints that failed before, by their text
     rank: int = 0
     ranks: int = 1  # processes that train together
+    writes: tuple[str, ...] = ()  # absolute paths that the recorded run has written
+    wall: str = "python"  # what keeps the script's files apart: a name of launch/wall/choice.py
 
     @property
     def name(self) -> str:

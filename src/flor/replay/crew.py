@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from flor.errors import ProbeFailed, WorkerFailed
 from flor.launch.conditions import environment, threads
+from flor.launch.wall.layer import delete
 from flor.model.checkpoints import Key
 from flor.model.plan import Order, Segment, worker_name
 from flor.model.records import Ended, Note, Record
@@ -88,7 +88,7 @@ class Crew:
             for old in self.folder.glob(f"{own_order.name}.*"):
                 old.unlink()
             for left in (f"{WORK}{own_order.name}", f"files-{own_order.name}"):  # by an earlier try
-                shutil.rmtree(self.folder / left, ignore_errors=True)
+                delete(self.folder / left)
             write_order(own_order, path)
             own = {"RANK": str(rank), "ROLE_RANK": str(rank)} if meeting else {}
             jobs.append(Job(path, {**self._environment(run), **meeting, **own}))

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flor.errors import EditRefused, NothingToReplay, ProbeFailed, ReplayError, Stopped, WorkerFailed
+from flor.launch.wall.choice import best_wall
+from flor.launch.wall.layer import delete
 from flor.model.edits import Edit
 from flor.model.plan import Order, Plan, Segment
 from flor.query.runs import Run
@@ -43,6 +45,7 @@ class Wish:
     epochs: tuple[int | None, int | None] | None = None
     probes: tuple[str, ...] = ()
     force: bool = False
+    wall: str | None = None  # the best that this machine allows
     tensorboard: Path | None = None  # where event files go; else under the replay's own folder
 
 
@@ -124,7 +127,7 @@ class Replay:
             return self._with(plan, folder, begun, on_progress, without_checkpoints)
         finally:
             for leftover in [path for glob in LEFTOVERS for path in folder.glob(glob)]:
-                shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
+                delete(leftover) if leftover.is_dir() else leftover.unlink()
 
     def _with(
         self, plan: Plan, folder: Path, begun: float, on_progress: Callable[[str], None], without_checkpoints: bool
@@ -230,6 +233,8 @@ class Replay:
             never_skip=tuple(sorted(loops_with_else(self.sources))),
             new_names=tuple(sorted(new_names(self.sources.recorded, self.sources.present))),
             without=not_in_common(self.histories),
+            writes=tuple(sorted({path for history in self.histories for path in history.made})),
+            wall=best_wall(folder, self.wish.wall),
         )
         return [replace(base, worker=number, segment=segment) for number, segment in enumerate(plan.segments)]
 

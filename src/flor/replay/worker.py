@@ -22,12 +22,12 @@ from flor.launch.compiling import Compiler
 from flor.launch.conditions import begin_as_recorded
 from flor.launch.facts import packages_loaded
 from flor.launch.liveness import DeadNames
-from flor.launch.overlay import Overlay
 from flor.launch.project import Project
 from flor.launch.rewind import Rewinder
 from flor.launch.stage import Stage
 from flor.launch.target import Target, find_module, find_script
 from flor.launch.volatility import Volatile
+from flor.launch.wall.choice import FileLayer, Wall, build
 from flor.model.plan import Order
 from flor.model.positions import readable
 from flor.model.records import Ended, Note
@@ -62,8 +62,9 @@ REFUSED = 70  # exit code: a checkpoint could not be put in place; the journal s
 class Worker:
     """Everything that is at work in one worker process."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: Order, files: FileLayer) -> None:
         self.order = order
+        self.overlay = files
         folder = Path(order.folder)
         self.run = ranks_of(Run(open_run(Layout(Path(order.store)), order.run)))[order.rank]
         self.name = order.name
@@ -86,7 +87,6 @@ class Worker:
             probes={file: frozenset(lines) for file, lines in order.probe_lines.items()},
         )
         self.stage = Stage(self.project, self.compiler, self._trouble)
-        self.overlay = Overlay(folder / f"files-{self.name}", pass_through=[folder])
         self.history = History.of(self.run)
         dead = DeadNames({name: text.encode() for name, text in order.sources.items()}, rename=order.loops)
         checkpoints = Checkpoints(
@@ -166,6 +166,7 @@ class Worker:
         escapes = [f"{escape.what} {escape.detail}" for escape in self.overlay.escapes]
         lost = self.stage.logbook.lost
         packages = packages_loaded()
+        self.overlay.tell_reads()
         self.events.close()
         self.journal.seal(
             Ended({"status": status, **counts, "escapes": escapes, "lost": lost, "packages": packages, **facts})
@@ -224,12 +225,19 @@ def _end_with_parent() -> None:
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG; Linux only
 
 
+def files_of(order: Order) -> FileLayer:
+    """The wall around this process, and the layer in which the script's files are."""
+    folder = Path(order.folder)
+    return build(Wall(order.wall), folder / f"files-{order.name}", pass_through=[folder], expected=order.writes)
+
+
 def main() -> None:
     """Read the order whose path is given, and do it."""
     path = Path(sys.argv[1])
     _end_with_parent()
     try:
-        worker = Worker(read_order(path))
+        order = read_order(path)
+        worker = Worker(order, files_of(order))
     except Exception as error:
         path.with_suffix(".failed").write_text(json.dumps({"error": f"{type(error).__name__}: {error}"}))
         raise

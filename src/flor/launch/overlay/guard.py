@@ -65,7 +65,7 @@ class Guard:
     def judge(self, event: str, args: tuple[Any, ...]) -> None:
         """Note a command; raise at a change outside."""
         if event in COMMANDS:
-            self.escapes.append(Escape(event, _command(event, args)))
+            self.escapes.append(Escape(event, describe(event, args)))
         elif event != "open" or _writes(args):
             for place, dir_fd in CHANGES[event]:
                 self._check(event, args[place], -1 if dir_fd is None else args[dir_fd])
@@ -105,7 +105,7 @@ def _keeps_nothing(found: os.stat_result) -> bool:
     return modes.S_ISFIFO(found.st_mode) or modes.S_ISCHR(found.st_mode) or modes.S_ISSOCK(found.st_mode)
 
 
-def _command(event: str, args: tuple[Any, ...]) -> str:
+def describe(event: str, args: tuple[Any, ...]) -> str:
     command = args[1] if event != "os.system" and len(args) > 1 else args[0]
     if isinstance(command, (list, tuple)):
         return " ".join(os.fsdecode(part) for part in command)

@@ -96,6 +96,19 @@ class Overlay:
         real = self._view.locate(place)
         return Path(real) if real is not None and native.status(real) is not None else None
 
+    def original(self, path: str) -> str:
+        """A path to the file as the recorded run left it, for the functions of `native`."""
+        return path
+
+    def lose(self, path: str, size: int, time: int) -> None:
+        """The file's content is not known: `on_read` and `on_missing` tell at once if the script asks for it."""
+
+    def forget_reads(self) -> None:
+        """Nothing: readings are told at once."""
+
+    def tell_reads(self) -> None:
+        """Nothing: readings are told at once."""
+
     def hide(self, path: str | Path) -> None:
         """Let the script begin without this file or folder, as if it had not been made yet."""
         place = self._view.spot(path, follow=False).path
