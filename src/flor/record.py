@@ -16,6 +16,7 @@ from typing import Any
 from flor.launch import facts, script
 from flor.launch.compiling import Compiler
 from flor.launch.filewatch import FileWatch
+from flor.launch.folderwatch import FolderWatch
 from flor.launch.liveness import DeadNames
 from flor.launch.project import Project, watched_libraries
 from flor.launch.randomness import numpy_facts, random_state
@@ -23,7 +24,7 @@ from flor.launch.reads import ReadFiles
 from flor.launch.seeing import AllSeen
 from flor.launch.stage import Stage
 from flor.launch.target import Target, find_module, find_script
-from flor.launch.written import WrittenFiles
+from flor.launch.written import FileFact, WrittenFiles
 from flor.model.records import Ended, Facts, Note, Source
 from flor.query.costs import kept_text, overhead_text
 from flor.runtime import current
@@ -134,13 +135,14 @@ class Recording:
         active = capturer if self.request.materialize != "off" else None
         self.written = WrittenFiles(self.journal.append)
         self.files = FileWatch(
-            self.written.on_write,
+            self._on_write,
             ReadFiles(self.journal.append, self.written.known).on_read,
             on_printing_child=lambda: self._note("printing child"),
             ignore=[self.run.path.parent.parent],
         )
+        self.folders = FolderWatch(self.files.changed, os.path.realpath(self.run.path.parent.parent))
         ratio = restore_ratio(Layout(self.run.path.parent.parent)) or RESTORE_RATIO
-        tolerance, files = self.request.tolerance, self.written.facts
+        tolerance, files = self.request.tolerance, self.files_now
         self.recorder = Recorder(self.journal.append, active, self.writer, tolerance, files, ratio)
         self.session = Session(self.journal.intern, Guarded(self.recorder, self._failed))
         self.recorder.session = self.session
@@ -182,12 +184,23 @@ class Recording:
             BackgroundLogging(self.stage.imports).install()
         self.logbook = self.stage.listen(self.session, self.journal)
         self.files.start()
+        self.folders.start([os.getcwd(), str(self.target.folder)])
         self.stage.imports.when("torch", self.files.patch_torch)
+
+    def files_now(self) -> dict[str, FileFact]:
+        """What the files hold that the run has written."""
+        self.folders.drain()
+        return self.written.facts()
+
+    def _on_write(self, path: str, change: str) -> None:
+        self.written.on_write(path, change)
+        self.folders.add(os.path.dirname(path))
 
     def finish(self) -> None:
         """Seal the journal and say what was kept; called by Python when everything of the user's has ended."""
         if os.getpid() != self.pid:
             return
+        self.folders.drain()
         self.files.stop()
         self.stage.leave()
         wall = time.perf_counter() - self.clock

@@ -65,7 +65,7 @@ class ExplicitRecording(Recording):
             capturer,
             self.writer,
             self.request.tolerance,
-            self.written.facts,
+            self.files_now,
             self.recorder.density.restore_ratio,
         )
         recorder.declared = declared

@@ -68,6 +68,7 @@ class FileWatch:
         self.on_printing_child = on_printing_child  # a program was started that shares our stdout
         self._ignored = _ignored(ignore)
         self._told: set[tuple[str, str]] = set()
+        self._written: set[str] = set()
         self._seen: set[str] = set()
         self._awake: list[bool] = []
         self._hooked = False
@@ -90,12 +91,19 @@ class FileWatch:
     def reset(self) -> None:
         """Tell of every path anew."""
         self._told.clear()
+        self._written.clear()
         self._seen.clear()
 
     def patch_torch(self, torch: ModuleType) -> None:
         """Hear also of the files that torch opens in C++."""
         foreign.patch(torch.__name__, self._patches, self._foreign, only_writes=True)
         self._patches.spread()
+
+    def changed(self, path: str, change: Change) -> None:
+        """Tell of a change that was heard of in another way; what is no file of the run is passed over."""
+        if self._awake and path not in self._written and self._is_new(path, change):
+            self._written.add(path)
+            self.on_write(path, change)
 
     def _make_hook(self) -> Callable[[str, tuple[Any, ...]], None]:
         # Called for every audit event of the process, of which there are many (each call of id() is one):
@@ -161,6 +169,7 @@ class FileWatch:
         if change in (Change.MKDIR, Change.CREATE) and there:
             return  # heard before the call: it will fail, and `exist_ok=True` is the usual reason
         if self._is_new(whole, change):
+            self._written.add(whole)
             self.on_write(whole, change)
 
     def _whole(self, path: str, dir_fd: int, follow: bool) -> str:

@@ -1,33 +1,25 @@
-"""Which of some files were read, by whatever code of this process and its children: the kernel's inotify tells."""
+"""Which of some files were read, by whatever code of this process and its children."""
 
 from __future__ import annotations
 
-import ctypes
-import os
-import struct
-from collections.abc import Iterator
-
-ACCESS, CLOSE_NOWRITE, OVERFLOW = 1 << 0, 1 << 4, 1 << 14
-HEADER = struct.Struct("iIII")  # watch, what happened, cookie, length of the name behind it
-
-_LIBC = ctypes.CDLL(None, use_errno=True)
+from flor.launch.inotify import ACCESS, CLOSE_NOWRITE, OVERFLOW, Inotify
 
 
 class Readings:
     """Watches files until they are read or replaced."""
 
     def __init__(self) -> None:
-        self.descriptor: int = _LIBC.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
+        self.kernel = Inotify()
         self.watched: dict[int, str] = {}
         self.read: list[str] = []
         self.overflowed = False  # so much happened that the kernel has dropped some of it
 
     def watch(self, path: str) -> bool:
         """Watch one more file; False if that is not possible."""
-        number: int = _LIBC.inotify_add_watch(self.descriptor, os.fsencode(path), ACCESS | CLOSE_NOWRITE)
-        if number >= 0:
+        number = self.kernel.watch(path, ACCESS | CLOSE_NOWRITE)
+        if number is not None:
             self.watched[number] = path
-        return number >= 0
+        return number is not None
 
     def replaced(self, path: str) -> None:
         """The script gives the file a content of its own: to read that is no matter."""
@@ -42,21 +34,9 @@ class Readings:
 
     def found(self) -> list[str]:
         """The files that were read so far, in the order of their first reading; all, if that can't be told."""
-        for number, event in self._events():
-            path = self.watched.get(number) if event & (ACCESS | CLOSE_NOWRITE) else None
-            self.overflowed |= bool(event & OVERFLOW)
+        for event in self.kernel.events():
+            path = self.watched.get(event.watch) if event.what & (ACCESS | CLOSE_NOWRITE) else None
+            self.overflowed |= bool(event.what & OVERFLOW)
             if path is not None and path not in self.read:
                 self.read.append(path)
         return [*self.read, *(self.watched.values() if self.overflowed else ())]
-
-    def _events(self) -> Iterator[tuple[int, int]]:
-        while True:
-            try:
-                data = os.read(self.descriptor, 1 << 16)
-            except BlockingIOError:
-                return
-            at = 0
-            while at < len(data):
-                number, event, _, length = HEADER.unpack_from(data, at)
-                at += HEADER.size + length
-                yield number, event
