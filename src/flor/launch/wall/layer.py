@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat as modes
@@ -11,8 +12,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from flor.launch.overlay import native
 from flor.launch.overlay.escapes import Escape
 from flor.launch.overlay.guard import COMMANDS, describe
+from flor.launch.overlay.patches import Patches
 from flor.launch.wall.namespace import Namespace, enter
 from flor.launch.wall.readings import Readings
 
@@ -34,12 +37,16 @@ class KernelLayer:
             Path(self.upper), scratch=scratch, pass_through=[folder, *pass_through], expected=expected
         )
         self.readings = Readings()
+        self._patches = Patches()
         self._is_installed = False
 
     def install(self) -> None:
-        """Note the programs that are started from now on."""
+        """Note the programs that are started from now on; let folders be renamed that the kernel can't rename."""
         self._is_installed = True
         sys.addaudithook(self._heard)
+        for name in ("rename", "replace"):
+            self._patches.function(os, name, _renaming(native.OS[name]))
+        self._patches.spread()
 
     def _heard(self, event: str, args: tuple[Any, ...]) -> None:
         if event in COMMANDS and self._is_installed:
@@ -84,6 +91,21 @@ class KernelLayer:
 
     def patch_torch(self, torch: ModuleType) -> None:
         """Nothing: the kernel sees what torch writes."""
+
+
+def _renaming(rename: Any) -> Any:
+    """os.rename for an overlay of a user who is no administrator: it refuses folders of the real file system."""
+
+    def call(src: Any, dst: Any, **folders: Any) -> None:
+        try:
+            rename(src, dst, **folders)
+        except OSError as error:
+            if error.errno != errno.EXDEV or folders or not os.path.isdir(src) or os.path.lexists(dst):
+                raise
+            shutil.copytree(src, dst, symlinks=True)
+            shutil.rmtree(src)
+
+    return call
 
 
 def _empties(args: tuple[Any, ...]) -> bool:

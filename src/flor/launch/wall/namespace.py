@@ -59,7 +59,7 @@ def enter(upper: Path, *, scratch: Path, pass_through: Sequence[Path], expected:
     for cover in found:  # P6: what has no overlay, and what is under one, can't be written
         point = f"/proc/self/fd/{lower[cover.mount.point]}" if cover.is_whole else cover.mount.point
         mount(None, point, None, MS_REMOUNT | MS_BIND | MS_RDONLY | cover.mount.flags)
-    if options:
+    if "userxattr" in options:
         drop_capabilities()
     os.chdir(here)  # the same folder, seen through its overlay
     return Namespace(lower)
@@ -74,7 +74,7 @@ def _own_namespace() -> str:
     user, group = os.geteuid(), os.getegid()
     try:
         unshare(CLONE_NEWNS)
-        options = ""
+        options = ",redirect_dir=on"  # folders of the real file system may be renamed
     except PermissionError:  # not the administrator: in a user namespace everybody may mount
         unshare(CLONE_NEWUSER | CLONE_NEWNS)
         with suppress(OSError):  # a kernel without it does not ask for it either
