@@ -477,9 +477,10 @@ def test_every_probe_of_the_acceptance_programs_is_one(folder: Path, probe: str)
     found = {(p.file, line) for p in edit.probes for line in range(p.first_line, p.last_line + 1)}
     assert (edit.others, found) == ((), marked)
     assert all(edit.lines.is_probe(*place) and edit.lines.recorded(*place) is None for place in marked)
-    assert not any(p.refused or p.carries or p.deferred for p in edit.probes)
+    assert not any(p.refused or p.deferred for p in edit.probes)
+    assert any(p.carries for p in edit.probes) == (folder.name[:2] in ("20", "26"))
     forward = {folder.name[:2] for p in edit.probes if p.doubts}
-    assert forward <= {"09", "15"}  # those call the model itself
+    assert forward <= {"09", "15", "20", "23", "24"}  # those call the model itself, or what is not known
 
 
 def present_lines(text: str, probe: str) -> list[str]:

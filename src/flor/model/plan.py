@@ -31,6 +31,7 @@ class Plan:
     skip_main: bool  # True if the main loop itself is jumped over by its memoized end
     estimate: float
     reasons: tuple[str, ...] = ()
+    carries: bool = False  # True if the probes hand values on: what feeds them runs before the window too
 
     def must_run(self, loop: str) -> bool:
         """True if executions of this loop may log something that is asked for."""

@@ -138,7 +138,7 @@ class Crew:
 
     def _behind_what_is_done(self, order: Order, said: list[Record]) -> Order:
         """The rest of the segment, from the last checkpoint that the worker came by in the state of the record."""
-        done = last_good_point(said, order)
+        done = None if order.plan.carries else last_good_point(said, order)
         if done is None:
             return order
         index, iteration = done

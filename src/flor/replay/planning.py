@@ -134,19 +134,23 @@ def make_plan(
             main.execution, main.iterations, (segment,), reach.loops, reach.anywhere, True, STARTUP, tuple(reasons)
         )
     work = Work.of(main, history, reach, stop)
+    open_end = stop >= main.iterations and not history.under_way(main)
     if reach.carries:
         reasons.append("a probe carries values from one iteration to the next: one worker, from the beginning")
-        segments = [Segment(0, stop if epochs or history.under_way(main) else None, None)]
+        segments = [Segment(start, None if open_end else stop, None)]
     else:
         most = min(workers, work.worth_workers(start, stop)) if sparing else workers
         if sparing and most == 1:
             few = "the threads of the recorded run take all cores" if workers == 1 else "another would start, not work"
             reasons.append(f"one worker: {few} (-j for more)")
-        segments = split(work, start, stop, most, open_end=stop >= main.iterations and not history.under_way(main))
+        segments = split(work, start, stop, most, open_end=open_end)
     estimate = work.startup + max((work.seconds(s.start, s.stop or stop) for s in segments), default=0.0)
+    if reach.carries:
+        estimate = work.startup + sum(work.iterations[:stop])
     return Plan(
-        main.execution, main.iterations, tuple(segments), reach.loops, reach.anywhere, False, estimate, tuple(reasons)
-    )
+        main.execution, main.iterations, tuple(segments), reach.loops, reach.anywhere, False, estimate, tuple(reasons),
+        carries=reach.carries,
+    )  # fmt: skip
 
 
 def _range(epochs: tuple[int | None, int | None] | None, iterations: int) -> tuple[int, int]:

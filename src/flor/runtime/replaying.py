@@ -49,6 +49,7 @@ class Replayer:
     never_skip: frozenset[str]
     counts: Counts = field(default_factory=Counts)
     collecting: bool = False
+    reached: int = -1  # the last iteration of the main loop that was about to begin
     last_restored: Key | None = None
     passed: LoopFrame | None = None  # a loop under way with nothing in it to compare with: its steps are let pass
     raised: tuple[int, Position] = (0, ())  # the identity of an exception, and where it was raised
@@ -85,6 +86,7 @@ class Replayer:
             if index:
                 self._check(Key(execution, index), frame, caller)
             return True
+        self.reached = index
         if frame.key == JUMP and index == self.segment.resume:
             frame.key = None
             self._restore(Key(execution, index), frame, caller)
@@ -112,9 +114,16 @@ class Replayer:
             self.counts.executed += 1
             self._check(key, frame, caller)
             if key.execution == self.plan.main and self.segment.stop is not None:
-                if frame.begun_iterations == self.segment.stop >= self.plan.iterations:
-                    self.stop()  # the loop, as far as it was recorded, and no more was asked for
-                self.note(Note("ended early", {"stop": self.segment.stop, "at": frame.begun_iterations}))
+                self._ended_before_stop(self.segment.stop)
+
+    def _ended_before_stop(self, stop: int) -> None:
+        """The main loop is over as far as it was recorded, and no more was asked for; or it is over too early.
+
+        Counted by boundaries: a `while` loop has one more than iterations, and the last may have a checkpoint.
+        """
+        if self.reached + 1 >= stop >= self.plan.iterations:
+            self.stop()
+        self.note(Note("ended early", {"stop": stop, "at": self.reached + 1}))
 
     def left(self, frame: LoopFrame, now: float) -> None:
         """Remember where an exception that leaves loops was raised: in the innermost of them."""
@@ -161,7 +170,7 @@ class Replayer:
     def _skippable(self, execution: Execution) -> bool:
         """True if the end state is there and nobody needs what happens inside."""
         loop = execution.loop
-        if loop in self.never_skip or (self.collecting and self.plan.must_run(loop)):
+        if loop in self.never_skip or ((self.collecting or self.plan.carries) and self.plan.must_run(loop)):
             return False
         if self.plan.main is not None and _contains_main(execution, self.plan.main) and not self.plan.skip_main:
             return False

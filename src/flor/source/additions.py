@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from flor.model.edits import Change, Kind, Probe
 from flor.model.positions import MODULE
 from flor.source.bindings import Function, bound_names, own_nodes, read_names
-from flor.source.carried import carried_names
+from flor.source.carried import find_carried
 from flor.source.changes import change_of_header, change_of_statements
 from flor.source.flows import Flow
 from flor.source.fresh import fresh_names
@@ -17,6 +17,7 @@ from flor.source.harmless import find_doubts
 from flor.source.linemap import covered
 from flor.source.logcalls import imported_names, kind_of_call, log_calls
 from flor.source.oldcode import OldCode, terminal
+from flor.source.ownership import Ownership, kept_defaults, own_names, put_back
 from flor.source.setting import Setting
 from flor.source.support import is_supporting_header, without_superseded
 from flor.source.treediff import Gap, Pair, TreeDiff, nested_name, sections
@@ -62,9 +63,19 @@ class _FileJudge:
         self.imports = imported_names(edit.tree)
         self.added = [statement for gap in gaps for statement in gap.added]
         self.fresh = {gap.function: self._fresh(gap.function) for gap in gaps}
+        self.own = {gap.function: self._own(gap.function) for gap in gaps}
+        self.defaults = {
+            node.name: kept_defaults(node, self.added, self.imports)
+            for part in self.added
+            for node in ast.walk(part)
+            if isinstance(node, Function)
+        }
+        self._put_back = {at: roots for gap in gaps for at, roots in put_back(gap.added, self.imports).items()}
         self.scopes = _scopes(edit.tree)
         self.live = self._liveness()
-        self.carried = carried_names(edit.diff, edit.tree, self.scopes, self._is_new, self.imports)
+        self.carried = find_carried(
+            edit.diff, edit.tree, self.scopes, self._is_new, self.imports, self.project.definitions
+        )
 
     def run(self) -> None:
         """Judge every gap and every changed header."""
@@ -104,7 +115,7 @@ class _FileJudge:
             kind=self._kind(statement),
             reads=reads,
             doubts=find_doubts(statement, self._setting(statement, gap)),
-            carries=frozenset(name for name in self.carried.get(gap.function, ()) if name in touched or "." in name),
+            carries=self.carried.by(statement, gap.function, touched),
             deferred=self._deferred(statement, gap),
         )
 
@@ -117,6 +128,9 @@ class _FileJudge:
             imports=self.imports,
             live=self.live.get(id(statement), frozenset()),
             fresh=self.fresh[gap.function],
+            own=self.own.get(gap.function, frozenset()),
+            defaults=self.defaults,
+            put_back=self._put_back.get(id(statement), frozenset()),
             helpers=self.project.helpers,
             switched_back=_switched_back(gap.added),
             given_back=_given_back(gap),
@@ -126,8 +140,23 @@ class _FileJudge:
 
     def _fresh(self, function: str) -> frozenset[str]:
         """Added names of a scope that hold objects of their own."""
-        own = [part for gap in self.edit.diff.gaps if gap.function == function for part in gap.added]
-        return frozenset(name for name in fresh_names(own, self.imports) if self._is_new(function, name))
+        own = self._added_to(function)
+        found = frozenset(name for name in fresh_names(own, self.imports) if self._is_new(function, name))
+        if function == MODULE:
+            return found
+        hidden = {name for part in own for name in bound_names(part)}
+        return found | frozenset(name for name in self._fresh(MODULE) - hidden if self._is_new(function, name))
+
+    def _own(self, function: str) -> frozenset[str]:
+        """Added names of a scope that hold nothing but objects of the probe's own; those of the module are seen too."""
+        around = self._own(MODULE) if function != MODULE else frozenset()
+        judge = Ownership(self.imports, self.project.helpers, self.project.old.calm, around)
+        return around | frozenset(
+            name for name in own_names(self._added_to(function), judge) if self._is_new(function, name)
+        )
+
+    def _added_to(self, function: str) -> list[ast.stmt]:
+        return [part for gap in self.edit.diff.gaps if gap.function == function for part in gap.added]
 
     def _in_class(self, gap: Gap) -> bool:
         return isinstance(self.scopes.get(gap.function), ast.ClassDef)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from flor.model.edits import Level
 from flor.source.fresh import is_fresh, root_name
 from flor.source.known import (
     HARMLESS,
@@ -20,6 +21,7 @@ from flor.source.known import (
 )
 from flor.source.logcalls import dotted, full_name, kind_of_call
 from flor.source.oldcode import terminal
+from flor.source.ownership import Ownership
 from flor.source.setting import Setting
 
 _BARS = ("bar", "tqdm", "progress")
@@ -50,7 +52,17 @@ class CallJudge:
             return self._imported(path)
         if isinstance(call.func, ast.Name):
             return self._name(call.func.id)
-        return self._method(call.func) if isinstance(call.func, ast.Attribute) else self._value(call.func)
+        if not isinstance(call.func, ast.Attribute):
+            return self._value(call.func)
+        verdict = self._method(call.func)
+        # Of an object of its own a probe may change what it likes; that this is all, replay sees.
+        return replace(verdict, level="maybe") if verdict.level and self._is_own(call.func.value) else verdict
+
+    def _is_own(self, node: ast.expr) -> bool:
+        setting = self.setting
+        root = root_name(node)
+        judge = Ownership(setting.imports, setting.helpers, setting.old.calm, setting.own)
+        return root in setting.own and setting.is_new(root) and judge.of(node)
 
     def _imported(self, path: str) -> Verdict:
         """A function of a module: of the project, or one that is known or not."""
@@ -58,6 +70,8 @@ class CallJudge:
         if path.partition(".")[0] in old.modules and name in old.functions:
             return self.summarize(name, self.setting)
         if name in self.setting.helpers:
+            return HARMLESS
+        if path.partition(".")[0] in self.setting.put_back and ("random" in path or judge_dotted(path) is not HARMLESS):
             return HARMLESS
         return judge_dotted(path) or Verdict("maybe", f"calls {path}(), which is not known to be harmless")
 
@@ -123,19 +137,26 @@ class CallJudge:
 
     def _file(self, call: ast.Call) -> Verdict:
         """A write to a file: to one of the recorded script's own it is a change."""
-        if terminal(call.func) == "open" and not _opens_to_write(call):
+        if terminal(call.func) == "open" and not opens_to_write(call):
             return HARMLESS
         texts = [part.value for arg in call.args for part in ast.walk(arg) if isinstance(part, ast.Constant)]
         paths = [text for text in texts if isinstance(text, str) and ("." in text or "/" in text)]
         old = next((path for path in paths if path in self.setting.old.strings), None)
         if old is not None:
-            return Verdict("certain", f"writes `{old}`, a file that the recorded code names")
+            # What the script's own function for logs adds to its log file, a replay keeps in a file of its own.
+            level: Level = "maybe" if self.setting.summary and _appends(call) else "certain"
+            return Verdict(level, f"writes `{old}`, a file that the recorded code names")
         handle = root_name(call.func) if isinstance(call.func, ast.Attribute) else ""
         known = handle in self.setting.names.bound and handle not in self.setting.imports
         return Verdict("maybe", f"writes to `{handle}`, which the recorded code has open") if known else HARMLESS
 
 
-def _opens_to_write(call: ast.Call) -> bool:
+def _appends(call: ast.Call) -> bool:
+    given = [*call.args, *(part.value for part in call.keywords)]
+    return any(isinstance(part, ast.Constant) and part.value in ("a", "at", "ab", "a+") for part in given)
+
+
+def opens_to_write(call: ast.Call) -> bool:
     """True if the mode of an `open` says so; of `Path.open` the mode comes first."""
     given = [*call.args[:2], *(part.value for part in call.keywords if part.arg == "mode")]
     modes = [part.value for part in given if isinstance(part, ast.Constant) and isinstance(part.value, str)]

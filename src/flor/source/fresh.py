@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from flor.source.bindings import own_nodes
-from flor.source.known import is_copying, makes_fresh
+from flor.source.known import is_copying, is_in_place, makes_fresh
 from flor.source.logcalls import dotted, full_name
 
 _VALUES = (
@@ -34,12 +34,23 @@ def is_fresh(node: ast.AST, fresh: frozenset[str], imports: Mapping[str, str], *
         if makes_fresh(full_name(node.func, imports) or dotted(node.func)):
             return True
         method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if is_in_place(method) and isinstance(node.func, ast.Attribute):  # it returns the object itself
+            return is_fresh(node.func.value, fresh, imports, strict=strict)
         return is_copying(method) or (bool(method) and is_fresh(node.func, fresh, imports, strict=strict))
     if isinstance(node, ast.IfExp):
         return is_fresh(node.body, fresh, imports) and is_fresh(node.orelse, fresh, imports)
     if isinstance(node, ast.Attribute | ast.Subscript):
-        return not strict and root_name(node) in fresh
+        return dotted(node) in fresh or (not strict and _part_of(node, fresh))
     return isinstance(node, ast.Name) and node.id in fresh
+
+
+def _part_of(node: ast.AST, fresh: frozenset[str]) -> bool:
+    """True if an expression begins with a fresh name, or a fresh attribute such as `self.seen`."""
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call | ast.Starred):
+        node = node.func if isinstance(node, ast.Call) else node.value
+        if dotted(node) in fresh:
+            return True
+    return False
 
 
 def fresh_names(body: Iterable[ast.stmt], imports: Mapping[str, str]) -> frozenset[str]:
@@ -47,7 +58,7 @@ def fresh_names(body: Iterable[ast.stmt], imports: Mapping[str, str]) -> frozens
     values: dict[str, list[ast.expr | None]] = defaultdict(list)
     for statement in body:
         for node in own_nodes(statement):
-            for name, value in _bindings(node):
+            for name, value in bindings_of(node):
                 values[name].append(value)
     found: frozenset[str] = frozenset()
     while True:
@@ -61,7 +72,7 @@ def fresh_names(body: Iterable[ast.stmt], imports: Mapping[str, str]) -> frozens
         found = more
 
 
-def _bindings(node: ast.AST) -> Iterable[tuple[str, ast.expr | None]]:
+def bindings_of(node: ast.AST) -> Iterable[tuple[str, ast.expr | None]]:
     """Each name that a node binds with what it is bound to, None if that is not seen here."""
     match node:
         case ast.Assign(targets=targets, value=value):

@@ -14,6 +14,7 @@ from flor.source.fresh import fresh_names, is_fresh, root_name
 from flor.source.known import HARMLESS, Verdict
 from flor.source.logcalls import full_name
 from flor.source.oldcode import Defined, terminal
+from flor.source.ownership import kept_parts
 from flor.source.setting import Setting
 from flor.source.words import words
 
@@ -279,7 +280,9 @@ class _Judge(ast.NodeVisitor):
         bound = {name for part in node.body for name in bound_names(part)} | parameters(node.args)
         outside = self.setting
         fresh = (outside.fresh - bound) | fresh_names(node.body, outside.imports)
-        self.setting = replace(outside, fresh=fresh)
+        if not outside.summary:
+            fresh |= outside.defaults.get(node.name, frozenset())
+        self.setting = replace(outside, fresh=fresh, own=outside.own - bound)
         self._inside(node.body, frozenset(bound - declared))
         self.setting = outside
 
@@ -290,7 +293,10 @@ class _Judge(ast.NodeVisitor):
         self.binding(node.name, node)
         for part in (*node.decorator_list, *node.bases, *node.keywords):
             self.visit(part)
+        outside = self.setting
+        self.setting = replace(outside, fresh=outside.fresh | kept_parts(node, outside.imports))
         self._inside(node.body, frozenset(name for part in node.body for name in bound_names(part)))
+        self.setting = outside
 
     def _inside(self, body: Iterable[ast.AST], own: frozenset[str]) -> None:
         kept = self.own, self.loops

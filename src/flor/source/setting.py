@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from flor.source.bindings import Names
 from flor.source.oldcode import OldCode
@@ -24,6 +24,9 @@ class Setting:
     live: frozenset[str] = frozenset()
     fresh: frozenset[str] = frozenset()
     helpers: frozenset[str] = frozenset()
+    own: frozenset[str] = frozenset()  # added names that hold nothing but objects of the probe's own
+    defaults: Mapping[str, frozenset[str]] = field(default_factory=dict)  # parameters that always have their default
+    put_back: frozenset[str] = frozenset()  # random generators that are saved before this and restored after it
     switched_back: frozenset[str] = frozenset()
     given_back: frozenset[str] = frozenset()  # imported by a statement that this one takes the place of
     at_module: bool = False
