@@ -62,6 +62,7 @@ def capture_one(obj: Any, project: Callable[[str], bool]) -> Snapshot:
     snapshot.roots = {"it": {"it": walk.slot(obj)}}
     walk.run()
     walk.finish()
+    snapshot.places = walk.places()
     memory = Memory()
     for use in walk.uses.values():
         take(plan(use, memory, closure.Moving()), snapshot, memory)
@@ -103,6 +104,7 @@ def _capture(
         walk.run()
     _walk_optional(snapshot, walk, scopes, optional)
     walk.finish()
+    snapshot.places = walk.places()
     _name_refusals(snapshot, walk)
     if snapshot.refusals and admit is not always:
         return  # nothing is copied for a snapshot that is of no use

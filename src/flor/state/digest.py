@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flor.state.addresses import name_addresses
 from flor.state.hashing import Hashing, content_of
 from flor.state.paths import path_of
 from flor.state.snapshot import Blob, Snapshot
@@ -11,7 +12,8 @@ GONE = "gone"  # no name of any content
 
 
 def digest(snapshot: Snapshot) -> None:
-    """Hash every blob that has no name; look again at memory that was believed unchanged."""
+    """Hash every blob that has no name; look again at memory that was believed unchanged; find addresses."""
+    name_addresses(snapshot)
     with Window() as window:
         for blob in snapshot.blobs:
             if blob.live is not None:

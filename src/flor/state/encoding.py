@@ -6,13 +6,17 @@ import base64
 import json
 import struct
 from collections.abc import Callable, Iterator
+from functools import cache
+from sys import intern
 from typing import Any
 
 from flor.errors import Damaged, NewerFormat
-from flor.state.snapshot import Blob, Node, Ref, Refusal, Slot, Snapshot
+from flor.state.snapshot import Address, Blob, Node, Ref, Refusal, Slot, Snapshot
 
 VERSION = 1
 SLICE = 200
+SHORT = 200
+"""Shorter texts that are equal are one object again, since a script may ask `status is DONE`."""
 _LIMIT = 1 << 4096
 
 
@@ -91,6 +95,8 @@ def _slot(slot: Slot) -> Any:
     kind = type(slot)
     if kind is Ref:
         return [int(slot)]
+    if kind is Address:
+        return {"a": [slot.form, slot.value, slot.node, slot.offset, slot.text]}
     if kind is float and (slot != slot or slot in (float("inf"), float("-inf"))):
         return {"f": struct.pack("<d", slot).hex()}
     if kind is int and not -_LIMIT < slot < _LIMIT:
@@ -98,12 +104,20 @@ def _slot(slot: Slot) -> Any:
     return {"b": base64.b64encode(slot).decode()} if kind is bytes else slot
 
 
+@cache
+def _special(text: str) -> float:
+    found: float = struct.unpack("<d", bytes.fromhex(text))[0]
+    return found
+
+
 def _unslot(read: Any) -> Slot:
     if type(read) is list:
         return Ref(read[0])
     if type(read) is not dict:
-        return read
+        return intern(read) if type(read) is str and len(read) <= SHORT else read
     (code, text), *_ = read.items()
+    if code == "a":
+        return Address(*text)
     if code == "f":
-        return struct.unpack("<d", bytes.fromhex(text))[0]
+        return _special(text)
     return int(text, 16) if code == "i" else base64.b64decode(text)

@@ -6,8 +6,9 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
+from flor.state.addresses import may_be_address
 from flor.state.allowance import NOTHING_DIFFERS, Allowance
-from flor.state.snapshot import Node, Ref, Slot, Snapshot
+from flor.state.snapshot import Address, Node, Ref, Slot, Snapshot
 
 NOT_COMPARED = frozenset({"inert", "refused", "module", "memmap", "weakref", "surroundings"})
 
@@ -32,7 +33,20 @@ class Pairing:
     def _slots(self, one: Slot, other: Slot, path: str) -> Iterator[tuple[str, str]]:
         if type(one) is Ref and type(other) is Ref:
             yield from self._refs(int(one), int(other), path)
+        elif Address in (type(one), type(other)):
+            yield from self._addresses(one, other, path)
         elif type(one) is Ref or type(other) is Ref or not (same_atom(one, other) or self.allowed.values(one, other)):
+            yield path, f"{self._show(one, self.one)} was recorded, now {self._show(other, self.other)}"
+
+    def _addresses(self, one: Slot, other: Slot, path: str) -> Iterator[tuple[str, str]]:
+        """The address of the same object, or of one that is gone: that says nothing in another process."""
+        known = [slot.node for slot in (one, other) if type(slot) is Address]
+        if len(known) == 2 and None not in known:
+            if (one.form, one.offset, one.text) == (other.form, other.offset, other.text):
+                yield from self._refs(one.node, other.node, path)
+            else:
+                yield path, f"{one!r} was recorded, now {other!r}"
+        elif len(known) == 1 and not may_be_address(one if type(other) is Address else other):
             yield path, f"{self._show(one, self.one)} was recorded, now {self._show(other, self.other)}"
 
     def _refs(self, a: int, b: int, path: str) -> Iterator[tuple[str, str]]:
@@ -88,7 +102,7 @@ def same_atom(one: Slot, other: Slot) -> bool:
 
 
 def _has_identity(node: Node) -> bool:
-    return node.kind not in ("tuple", "frozenset", "text", "bytes", "method", "builtin", "dtype", "reduced")
+    return node.kind not in ("tuple", "frozenset", "text", "bytes", "nan", "method", "builtin", "dtype", "reduced")
 
 
 def _aligned(one: Node, other: Node) -> Iterator[tuple[str, Slot]]:

@@ -29,6 +29,7 @@ from flor.state.handlers.loader_iterators import LoaderIteratorHandler
 from flor.state.handlers.mappings import DictHandler
 from flor.state.handlers.memmaps import MemmapHandler
 from flor.state.handlers.memory import MemoryHandler
+from flor.state.handlers.nans import NanHandler
 from flor.state.handlers.objects import ObjectHandler
 from flor.state.handlers.reduced import ReducedHandler
 from flor.state.handlers.sequences import DequeHandler, ListHandler
@@ -73,6 +74,7 @@ HANDLERS: dict[str, Handler] = {
         MemoryHandler(),
         MethodHandler(),
         ModuleHandler(),
+        NanHandler(),
         NumpyGeneratorHandler(),
         NumpyRandomHandler(),
         ObjectArrayHandler(),
@@ -96,6 +98,7 @@ HANDLERS: dict[str, Handler] = {
 }
 
 _EXACT: dict[type, str] = {
+    float: "nan",
     str: "text",
     bytes: "bytes",
     tuple: "tuple",

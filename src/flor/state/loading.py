@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from flor.errors import FlorError, RestoreMismatch
+from flor.state.addresses import address_now
 from flor.state.allowance import Allowance
 from flor.state.handler import MISSING, Handler
 from flor.state.handlers.loader_iterators import LATE
 from flor.state.kinds import HANDLERS
 from flor.state.names import name_of
 from flor.state.paths import Paths
-from flor.state.snapshot import Node, Ref, Slot, Snapshot
+from flor.state.snapshot import Address, Node, Ref, Slot, Snapshot, target
 
 
 class Loading:
@@ -28,7 +29,13 @@ class Loading:
 
     def __call__(self, slot: Slot) -> Any:
         """The live object of a slot."""
-        return self._made[int(slot)] if type(slot) is Ref else slot
+        if type(slot) is Ref:
+            return self._made[int(slot)]
+        return self._address(slot) if type(slot) is Address else slot
+
+    def _address(self, slot: Address) -> Slot:
+        """Where the object is in this process; that of one which is gone stays as it was."""
+        return slot.value if slot.node is None else address_now(slot, self._made[slot.node])
 
     def node(self, slot: Slot) -> Node:
         """The saved node of a reference."""
@@ -89,7 +96,7 @@ class Loading:
 
     def _needs(self, number: int) -> list[int]:
         node = self._snapshot.nodes[number]
-        return [int(slot) for slot in HANDLERS[node.kind].needs(node) if type(slot) is Ref]
+        return [needed for slot in HANDLERS[node.kind].needs(node) if (needed := target(slot)) is not None]
 
     def _handler(self, number: int) -> Handler:
         return HANDLERS[self._snapshot.nodes[number].kind]

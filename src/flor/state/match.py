@@ -7,13 +7,14 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
 from flor.state import closure, loaded
+from flor.state.addresses import address_now
 from flor.state.capture import capture_one
 from flor.state.equal import Pairing
 from flor.state.handler import MISSING
 from flor.state.handlers.loader_iterators import LoaderIteratorHandler
 from flor.state.kinds import HANDLERS, choose, refine
 from flor.state.names import lookup
-from flor.state.snapshot import Ref, Slot, Snapshot
+from flor.state.snapshot import Address, Ref, Slot, Snapshot
 from flor.state.standins import STAND_IN
 from flor.state.world import world
 
@@ -56,6 +57,9 @@ class Matching:
                 self._offer(HANDLERS[node.kind].guesses(node, obj, self._known))
 
     def _known(self, slot: Slot) -> Any:
+        if type(slot) is Address and slot.node is not None:
+            live = self.live.get(slot.node, MISSING)
+            return MISSING if live is MISSING else address_now(slot, live)
         return self.live.get(int(slot), MISSING) if type(slot) is Ref else slot
 
     def _meet(self, slot: Ref, obj: Any) -> None:

@@ -14,7 +14,7 @@ from flor.state.kinds import HANDLERS
 from flor.state.loading import Loading
 from flor.state.match import Matching
 from flor.state.paths import path_of
-from flor.state.snapshot import Rebinding, Ref, Slot, Snapshot
+from flor.state.snapshot import Rebinding, Slot, Snapshot, target
 
 Scopes = Mapping[str, Mapping[str, Any]]
 Root = tuple[str, str, Slot]
@@ -75,7 +75,7 @@ def _mismatch(snapshot: Snapshot, impossible: list[int], lacking: dict[int, str]
 
 
 def _reach(snapshot: Snapshot, roots: list[Root]) -> set[int]:
-    reached = {int(slot) for _, _, slot in roots if type(slot) is Ref}
+    reached = {number for _, _, slot in roots if (number := target(slot)) is not None}
     todo = list(reached)
     while todo:
         fresh = [int(ref) for ref in snapshot.nodes[todo.pop()].refs() if int(ref) not in reached]

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from flor.state.addresses import Places
     from flor.state.hashing import Hashing
     from flor.state.late import LateCopy
 
@@ -29,8 +30,22 @@ class Ref(int):
     __slots__ = ()
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Address:
+    """A slot's number, or text, that is where an object is: its `id()`, its hash by identity, or its data's place."""
+
+    form: str
+    value: Any  # as it was when saved
+    node: int | None  # whose; None: it looks like an address, of no object that was saved
+    offset: int = 0
+    text: str = ""  # in which base it is written, if it is a text
+
+    def __repr__(self) -> str:
+        return f"<{self.form} of {'an object that is gone' if self.node is None else f'#{self.node}'}>"
+
+
 Slot = Any
-"""An atom, `bytes`, or a `Ref`."""
+"""An atom, `bytes`, a `Ref` or an `Address`."""
 
 
 NOTHING: Mapping[str, Slot] = MappingProxyType({})
@@ -59,9 +74,20 @@ class Node:
         yield from ((f".{name}", slot) for name, slot in self.attrs.items())
 
     def refs(self) -> Iterator[int]:
-        """The nodes that this one refers to."""
-        yield from (slot for slot in self.items if type(slot) is Ref)
-        yield from (slot for slot in self.attrs.values() if type(slot) is Ref)
+        """The nodes that this one refers to, or whose address it has."""
+        for slots in (self.items, self.attrs.values()):
+            for slot in slots:
+                if type(slot) is Ref:
+                    yield slot
+                elif type(slot) is Address and slot.node is not None:
+                    yield slot.node
+
+
+def target(slot: Slot) -> int | None:
+    """The node that must be there before a slot can be loaded."""
+    if type(slot) is Ref:
+        return int(slot)
+    return slot.node if type(slot) is Address else None
 
 
 def label(key: Slot) -> str:
@@ -140,6 +166,7 @@ class Snapshot:
     on_digest: Callable[[Snapshot], None] | None = field(default=None, repr=False)
     on_release: Callable[[Snapshot], None] | None = field(default=None, repr=False)
     late: LateCopy | None = field(default=None, repr=False, compare=False)
+    places: Places | None = field(default=None, repr=False, compare=False)
     _lock: Any = field(default_factory=threading.Lock, repr=False, compare=False)
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, MutableMapping
 from typing import Any
 
+from flor.state.addresses import Places
 from flor.state.bulk import blob_from
 from flor.state.handler import Refused
 from flor.state.kinds import HANDLERS, UNSETTLED, choose, refine
@@ -50,7 +51,7 @@ class Walker:
     def slot(self, obj: Any) -> Slot:
         """The slot that refers to an object, which is queued if it is new."""
         kind = type(obj)
-        if kind in ATOMS and (kind is not str or len(obj) <= LONG_TEXT):
+        if kind in ATOMS and (kind is not str or len(obj) <= LONG_TEXT) and obj == obj:  # a NaN has an identity
             return obj
         if kind is bytes and len(obj) <= LONG_TEXT:
             return obj
@@ -103,6 +104,10 @@ class Walker:
         """Settle what waited for the end of the walk."""
         for finish in self._later:
             finish(self.known)
+
+    def places(self) -> Places:
+        """Where everything was that this walk met."""
+        return Places(self._memo, [(use.region.address, use.ref) for use in self.uses.values()])
 
     def known(self, obj: Any) -> Slot:
         """The slot of an object that was reached, else None."""

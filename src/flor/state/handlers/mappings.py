@@ -10,7 +10,7 @@ from flor.state import attributes
 from flor.state.handler import MISSING, Handler, Load, Walk
 from flor.state.handlers.shells import attribute_slots, attribute_values, new_shell
 from flor.state.names import type_name
-from flor.state.snapshot import ATOMS, Node, Ref, Slot
+from flor.state.snapshot import ATOMS, Address, Node, Ref, Slot
 
 FACTORY = "default_factory"
 PLAIN = ATOMS | {bytes}
@@ -63,11 +63,13 @@ class DictHandler(Handler):
 
     def guesses_needed(self, node: Node) -> bool:
         """Keys that are objects are found under other names first, as an optimizer's parameters are."""
-        return any(type(key) is Ref for key in node.items[::2])
+        return any(type(key) in (Ref, Address) for key in node.items[::2])
 
     def guesses(self, node: Node, live: Any, known: Callable[[Slot], Any]) -> Iterator[tuple[Slot, Any]]:
         """The value of a key that is known; keys that are not, in order."""
-        present = {id(k): (k, v) for k, v in list(_native(live).items(live)) if type(k) not in PLAIN}
+        everything = list(_native(live).items(live))
+        yield from self._at_addresses(node, {k: v for k, v in everything if type(k) in (int, str)}, known)
+        present = {id(k): (k, v) for k, v in everything if type(k) not in PLAIN}
         saved = [(k, v) for k, v in zip(node.items[::2], node.items[1::2], strict=True) if type(k) is Ref]
         for key, value in saved:
             if id(known(key)) in present:
@@ -76,6 +78,14 @@ class DictHandler(Handler):
         for (key, value), (live_key, live_value) in zip(unknown, present.values(), strict=False):
             yield key, live_key
             yield value, live_value
+
+    def _at_addresses(
+        self, node: Node, plain: dict[Any, Any], known: Callable[[Slot], Any]
+    ) -> Iterator[tuple[Slot, Any]]:
+        """The values of keys that are addresses of objects that are known."""
+        for key, value in zip(node.items[::2], node.items[1::2], strict=True):
+            if type(key) is Address and key.node is not None and known(key) in plain:
+                yield value, plain[known(key)]
 
     def make(self, node: Node, live: Any, load: Load) -> Any:
         """The live dict or an empty one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from operator import ne
 from typing import Any
 
 from flor.state import attributes
@@ -26,7 +27,11 @@ class ListHandler(Handler):
         packed = pack(values)
         if packed is not None:
             node.meta, node.blob = {"packed": packed[0]}, walk.blob(packed[1])
-        elif set(map(type, values)) <= ATOMS and sum(map(len, (v for v in values if type(v) is str))) < 1 << 16:
+        elif (
+            set(map(type, values)) <= ATOMS
+            and sum(map(len, (v for v in values if type(v) is str))) < 1 << 16
+            and not any(map(ne, values, values))  # a NaN has an identity
+        ):
             node.items = values
         else:
             node.items = list(map(walk.slot, values))

@@ -12,7 +12,7 @@ from flor.state.handler import MISSING, Handler, Load, Walk
 from flor.state.handlers.shells import attribute_slots, attribute_values, new_shell
 from flor.state.handlers.tuples import same
 from flor.state.names import type_name
-from flor.state.snapshot import ATOMS, Node, Ref, Slot
+from flor.state.snapshot import ATOMS, Address, Node, Ref, Slot
 
 
 def canonical(elements: Iterable[Any]) -> list[Any]:
@@ -80,10 +80,11 @@ class SetHandler(Handler):
         one that was popped from goes on from there.
         """
         wanted = self.elements(node, load)
+        ordered = _ordered(node, wanted)
         if not _same(list(set.__iter__(obj)), wanted) or not self.iterates(node, obj, wanted):
             set.clear(obj)
             set.update(obj, arranged(wanted))
-        if _ordered(wanted) and not self.iterates(node, obj, wanted):
+        if ordered and not self.iterates(node, obj, wanted):
             load.doubt(node, "the set may iterate in another order than when it was recorded")
         if type(obj) is not set:
             attributes.write(obj, attribute_values(node, load))
@@ -105,9 +106,10 @@ def _same(present: list[Any], wanted: list[Any]) -> bool:
     return keys[0] == keys[1]
 
 
-def _ordered(elements: list[Any]) -> bool:
+def _ordered(node: Node, elements: list[Any]) -> bool:
     """True if the order of iteration is the same in every process with one hash seed."""
-    return all(type(element) in ATOMS for element in elements)
+    addresses = any(type(slot) is Address for slot in node.items)
+    return not addresses and all(type(element) in ATOMS for element in elements)
 
 
 class FrozenSetHandler(SetHandler):
@@ -135,7 +137,7 @@ class FrozenSetHandler(SetHandler):
     def fill(self, node: Node, obj: Any, load: Load) -> None:
         """Only a derived class has something left to fill; another order of iteration is told."""
         wanted = self.elements(node, load)
-        if _ordered(wanted) and not all(map(same, frozenset.__iter__(obj), wanted)):
+        if _ordered(node, wanted) and not all(map(same, frozenset.__iter__(obj), wanted)):
             load.doubt(node, "the set may iterate in another order than when it was recorded")
         if type(obj) is not frozenset:
             attributes.write(obj, attribute_values(node, load))
