@@ -24,7 +24,8 @@ from flor.launch.reads import ReadFiles
 from flor.launch.seeing import AllSeen
 from flor.launch.stage import Stage
 from flor.launch.target import Target, find_module, find_script
-from flor.launch.written import FileFact, WrittenFiles
+from flor.launch.written import WrittenFiles
+from flor.model.checkpoints import FilesNow
 from flor.model.records import Ended, Facts, Note, Source
 from flor.query.costs import kept_text, overhead_text
 from flor.runtime import current
@@ -187,10 +188,10 @@ class Recording:
         self.folders.start([os.getcwd(), str(self.target.folder)])
         self.stage.imports.when("torch", self.files.patch_torch)
 
-    def files_now(self) -> dict[str, FileFact]:
+    def files_now(self) -> FilesNow:
         """What the files hold that the run has written."""
         self.folders.drain()
-        return self.written.facts()
+        return self.written.now()
 
     def _on_write(self, path: str, change: str) -> None:
         self.written.on_write(path, change)

@@ -12,7 +12,7 @@ from pathlib import Path
 from flor.errors import ReplayError
 from flor.launch.overlay import Overlay, native
 from flor.launch.rewind import Rewinder, open_streams
-from flor.launch.written import FileFact
+from flor.model.checkpoints import FileFact
 
 EVENTS = "tfevents"  # TensorBoard's own files: a resumed run begins a new one, and the old one stays whole
 
@@ -61,7 +61,9 @@ class Landing:
         """False if the file on disk is to stay: it is as it was, or better than what we have."""
         if _is_open(upper):
             return True
-        if path in self.rewinder.lost or (EVENTS in path and path in files):
+        if path in self.rewinder.lost:
+            return False  # what is in the overlay is not its content
+        if EVENTS in path and path in files:
             return native.status(path) is None
         found, fact = native.status(path), files.get(path)
         return found is None or fact is None or (found.st_size, found.st_mtime_ns) != tuple(fact[:2])

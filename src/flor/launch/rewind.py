@@ -12,8 +12,10 @@ from xxhash import xxh3_128_hexdigest
 
 from flor.launch.overlay import native
 from flor.launch.wall.choice import FileLayer
-from flor.launch.written import FileFact
+from flor.model.checkpoints import FileFact
 from flor.model.records import Note
+
+NOTHING: Mapping[str, bytes] = {}
 
 
 class Rewinder:
@@ -34,12 +36,13 @@ class Rewinder:
                 self.lost.add(path)
         self._watch({})
 
-    def restore(self, files: Mapping[str, FileFact]) -> None:
-        """Let each file hold what it held then."""
+    def restore(self, files: Mapping[str, FileFact], kept: Mapping[str, bytes] = NOTHING) -> None:
+        """Let each file hold what it held then; `kept` has the contents, by their hashes, that the checkpoint holds."""
+        self.overlay.tell_reads()  # what a probe has read is in the log already
         self.overlay.forget_reads()
         changed = {path: fact for path, fact in files.items() if not self._holds(path, fact)}
         for path, fact in changed.items():
-            self._put(path, fact)
+            self._put(path, fact, kept)
         self._set_times({path: fact[1] for path, fact in changed.items() if fact[0] >= 0 and path not in self.lost})
         self._watch(files)
 
@@ -68,19 +71,23 @@ class Rewinder:
             return False
         return xxh3_128_hexdigest(_read(str(place))) == digest
 
-    def _put(self, path: str, fact: FileFact) -> None:
-        """From what the run left behind: the file itself, or its beginning if it was only added to."""
+    def _put(self, path: str, fact: FileFact, kept: Mapping[str, bytes]) -> None:
+        """From the checkpoint, or what the run left behind: the file itself, or its beginning if it was added to."""
         size, time, digest = fact
         self.lost.discard(path)
         if size < 0:
             if self.overlay.find(path) is not None:
                 os.remove(path)
             return
-        content = _left_behind(self.overlay.original(path), size, time, digest)
+        content = kept.get(digest) if digest else None
         if content is None:
-            self.lost.add(path)
-        else:
+            content = _left_behind(self.overlay.original(path), size, time, digest)
+        if content is not None:
             self.put(path, content)
+            return
+        self.lost.add(path)
+        if self.overlay.find(path) is not None and not open_streams(path):
+            os.remove(path)  # what the replay itself wrote before the jump
 
     def put(self, path: str, content: bytes) -> None:
         """Let the script see this content; a file that it has open stays that file."""
@@ -108,7 +115,7 @@ def _left_behind(path: str, size: int, time: int, digest: str) -> bytes | None:
     """The bytes that the file had, if what is on disk now still has them."""
     try:
         found = native.OS["stat"](path)
-        if (found.st_size, found.st_mtime_ns) == (size, time):
+        if (found.st_size, found.st_mtime_ns) == (size, time) and not digest:
             return _read(path)
         content = _read(path, size) if digest and found.st_size >= size else None
     except OSError:

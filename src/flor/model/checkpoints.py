@@ -41,6 +41,23 @@ def position_from_json(levels: list[list[Any]]) -> Position:
     return tuple(Level(str(loop), int(occurrence), int(iteration)) for loop, occurrence, iteration in levels)
 
 
+FileFact = tuple[int, int, str]
+"""A written file: size, time of change in ns, content hash (empty if it is large); size -1: it was not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilesNow:
+    """What the files that the script has written hold at a checkpoint; of small ones the content, by its hash."""
+
+    facts: Mapping[str, FileFact] = field(default_factory=dict)
+    contents: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+
+
+def content_name(digest: str) -> str:
+    """The blob that holds the content of a file."""
+    return f"file-{digest}"
+
+
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """A checkpoint that exists: announced in the journal after its bytes were durable."""
@@ -52,7 +69,7 @@ class Checkpoint:
     bytes_logical: int
     bytes_written: int
     unkept: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    files: Mapping[str, tuple[int, int, str]] = field(default_factory=dict)  # what written files held: size, time, hash
+    files: Mapping[str, FileFact] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """Plain JSON."""

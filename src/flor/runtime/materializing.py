@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flor.errors import FlorError
-from flor.model.checkpoints import Checkpoint, Key
+from flor.model.checkpoints import Checkpoint, FilesNow, Key, content_name
 from flor.model.records import Note
 from flor.state import Blob, Snapshot, encode
 from flor.store.packs import PackEntry, write_pack
@@ -21,7 +21,7 @@ class Pending:
     key: Key
     snapshot: Snapshot
     seconds: float
-    files: Mapping[str, tuple[int, int, str]] = field(default_factory=dict)
+    files: FilesNow = field(default_factory=FilesNow)
 
 
 @dataclass(frozen=True)
@@ -48,19 +48,24 @@ def materialize(pending: Pending, path: Path, stored: Mapping[str, str]) -> Mate
     if any(blob.data is None for blob in new):
         return None  # a prediction about a storage that was never written
     name = f"graph-{path.stem.rpartition('-')[2]}"
-    write_pack(path, [PackEntry(name, "U8", (len(graph),), graph), *map(_entry, new)], {"key": str(pending.key)})
-    places = {**stored, **{blob.name: path.name for blob in new}}
+    files = {content_name(digest): content for digest, content in pending.files.contents.items()}
+    new_files = {file: content for file, content in files.items() if file not in stored}
+    entries = [PackEntry(file, "U8", (len(content),), content) for file, content in new_files.items()]
+    graph_entry = PackEntry(name, "U8", (len(graph),), graph)
+    write_pack(path, [graph_entry, *map(_entry, new), *entries], {"key": str(pending.key)})
+    written = (*(blob.name for blob in new), *new_files)
+    places = {**stored, **dict.fromkeys(written, path.name)}
     checkpoint = Checkpoint(
         key=pending.key,
         graph=f"{path.name}/{name}",
-        blobs={blob.name: places[blob.name] for blob in blobs},
+        blobs={held: places[held] for held in (*(blob.name for blob in blobs), *files)},
         seconds=pending.seconds,
-        bytes_logical=sum(blob.nbytes for blob in blobs) + len(graph),
-        bytes_written=sum(blob.nbytes for blob in new) + len(graph),
+        bytes_logical=sum(blob.nbytes for blob in blobs) + len(graph) + sum(map(len, files.values())),
+        bytes_written=sum(blob.nbytes for blob in new) + len(graph) + sum(map(len, new_files.values())),
         unkept=snapshot.unkept,
-        files=pending.files,
+        files=pending.files.facts,
     )
-    return Materialized(checkpoint, tuple(blob.name for blob in new))
+    return Materialized(checkpoint, written)
 
 
 def _entry(blob: Blob) -> PackEntry:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any
 
-from flor.model.checkpoints import Key
+from flor.model.checkpoints import FilesNow, Key
 from flor.model.positions import Execution, Position
 from flor.model.records import Note
 from flor.runtime.admission import Admission
@@ -41,7 +41,7 @@ class Recorder:
         capturer: Capturer | None,
         writer: Writer | None,
         tolerance: float,
-        files: Callable[[], dict[str, tuple[int, int, str]]] = dict,
+        files: Callable[[], FilesNow] = FilesNow,
         restore_ratio: float = RESTORE_RATIO,
     ) -> None:
         self.note = note
@@ -201,9 +201,7 @@ class Recorder:
         self._hand_over(key, snapshot, files, admission)
         return True
 
-    def _hand_over(
-        self, key: Key, snapshot: Snapshot, files: dict[str, tuple[int, int, str]], admission: Admission
-    ) -> None:
+    def _hand_over(self, key: Key, snapshot: Snapshot, files: FilesNow, admission: Admission) -> None:
         """Give the snapshot to the writer, and account for it."""
         assert self.writer is not None
         begun, prices = admission.begun, self.budget.prices

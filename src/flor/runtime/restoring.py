@@ -14,7 +14,7 @@ from typing import Any
 from xxhash import xxh3_128_hexdigest
 
 from flor.errors import Damaged, RestoreMismatch
-from flor.model.checkpoints import Checkpoint, Key
+from flor.model.checkpoints import Checkpoint, FileFact, Key, content_name
 from flor.model.positions import Execution
 from flor.runtime.capturing import DeadNames
 from flor.runtime.scopes import ITEM, ScopeReader
@@ -64,6 +64,13 @@ class Checkpoints:
         graph = bytes(self._entry(key, file, name))
         return decode(graph, lambda blob: self._entry(key, checkpoint.blobs[blob], blob))
 
+    def contents(self, key: Key) -> dict[str, bytes]:
+        """The contents of files that the checkpoint holds, by their hashes."""
+        checkpoint = self.found[key]
+        names = {digest: content_name(digest) for _, _, digest in checkpoint.files.values() if digest}
+        held = {digest: name for digest, name in names.items() if name in checkpoint.blobs}
+        return {digest: bytes(self._entry(key, checkpoint.blobs[name], name)) for digest, name in held.items()}
+
     def _entry(self, key: Key, file: str, name: str) -> memoryview:
         """An entry whose bytes are those that were written; anything else is refused."""
         try:
@@ -87,7 +94,7 @@ class Restorer:
     scopes: ScopeReader
     checkpoints: Checkpoints
     ignored: Callable[[str], bool] = lambda _: False
-    restore_files: Callable[[Mapping[str, tuple[int, int, str]]], None] = lambda _: None
+    restore_files: Callable[[Mapping[str, FileFact], Mapping[str, bytes]], None] = lambda *_: None
     allowed: Allowance = NOTHING_DIFFERS  # readings of a clock, objects of the probes
 
     def restore(self, key: Key, frame: LoopFrame, caller: FrameType) -> list[str]:
@@ -103,7 +110,7 @@ class Restorer:
         except RestoreMismatch as error:
             raise RestoreMismatch(error.what, where=str(key), todo=error.where) from error
         self.scopes.bind(caller, rebinding.values, self._unbind(rebinding.unbind))
-        self.restore_files(self.checkpoints.found[key].files)
+        self.restore_files(self.checkpoints.found[key].files, self.checkpoints.contents(key))
         if ITEM in rebinding.values:
             frame.item = rebinding.values[ITEM][ITEM]
         return [str(doubt) for doubt in rebinding.doubts]

@@ -24,6 +24,7 @@ class Opening:
     def __init__(self, view: View, upper: Upper) -> None:
         self.view, self.upper = view, upper
         self.on_read: Callable[[str], None] | None = None
+        self.blank: dict[tuple[int, int], str] = {}  # device and inode of files that lack their content -> path
         self._inherited: set[str] = set()  # copied with their content, so a read of them still reads the original
         self._told: set[str] = set()
 
@@ -73,6 +74,8 @@ class Opening:
 
     def _for_reading(self, shown: Any, flags: int, dir_fd: int | None) -> str:
         real = self.view.seen(shown, dir_fd, follow=not flags & os.O_NOFOLLOW)
+        if self.blank:
+            self._tell_blank(real)
         if self.on_read is not None:
             self._tell(self.view.of_real(real), real)
         return real
@@ -91,7 +94,21 @@ class Opening:
                 self._tell(spot.path, spot.path)
         elif not keeps:
             self._inherited.discard(spot.path)
+            self.blank.pop((found.st_dev, found.st_ino), None)
+        elif self.blank and flags & os.O_RDWR:
+            self._tell_blank(spot.upper)
         return self.upper.copy(spot.path, content=keeps)
+
+    def tell_again(self) -> None:
+        """Say of each file anew that it is read."""
+        self._told.clear()
+
+    def _tell_blank(self, real: str) -> None:
+        """Say that a file without its content is read, under the name that it had when that was lost."""
+        found = native.status(real)
+        path = self.blank.get((found.st_dev, found.st_ino)) if found is not None else None
+        if path is not None and self.on_read is not None:
+            self.on_read(path)
 
     def _tell(self, path: str, real: str) -> None:
         """Say, once, that the script is about to read what was there before it."""

@@ -101,10 +101,22 @@ class Overlay:
         return path
 
     def lose(self, path: str, size: int, time: int) -> None:
-        """The file's content is not known: `on_read` and `on_missing` tell at once if the script asks for it."""
+        """Let a file of that size and age be there whose content is not known: it is told if the script reads it."""
+        if size < 0:
+            return
+        if self.find(path) is None:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as file:
+                os.ftruncate(file.fileno(), size)
+            os.utime(path, ns=(time, time))
+        if (place := self.find(path)) is not None:
+            found = native.stat(place)
+            self._opening.blank[found.st_dev, found.st_ino] = path
 
     def forget_reads(self) -> None:
-        """Nothing: readings are told at once."""
+        """The state is put to a checkpoint's: what is read from now on is told anew."""
+        self._opening.tell_again()
+        self._view.tell_again()
 
     def tell_reads(self) -> None:
         """Nothing: readings are told at once."""

@@ -167,6 +167,10 @@ class View:
             self._told.add(path)
             self.on_missing(path)
 
+    def tell_again(self) -> None:
+        """Say of each path anew that it is missing."""
+        self._told.clear()
+
     def below(self, path: str) -> bool:
         """True if the real file at the path is there and not hidden."""
         return not self.is_hidden(path) and native.status(path) is not None
