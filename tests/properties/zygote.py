@@ -220,6 +220,9 @@ def replay(workers: int, result: str) -> None:
     except FlorError as error:
         Path(result).write_text(json.dumps({"exit": 1, "said": str(error)}))
         return
+    if done.error is not None:
+        Path(result).write_text(json.dumps({"exit": 1, "said": str(done.error)}))
+        return
     records = [merged.record for merged in done.merged]
     found = {
         "exit": 0 if done.exact else 3,

@@ -146,6 +146,17 @@ FAULTS: dict[str, tuple[str, str, str]] = {
         "        return self.end\n",
         "        return len(self.recorded)\n",
     ),
+    "a gap is not seen": ("merging", "is_gap = part.stopped and", "is_gap = False and"),
+    "a segment that did not begin is no gap": (
+        "merging",
+        "(not collecting or bool(part.ended_otherwise(ended)))",
+        "bool(part.ended_otherwise(ended))",
+    ),
+    "what is behind a gap is printed": (
+        "weaving",
+        "yield replace(merged, behind_gap=True) if broken else merged",
+        "yield merged",
+    ),
     "a warning is exact": ("result", "return self.findings.exact and not self.warnings", "return self.findings.exact"),
     "a stopped replay is exact": ("result", '"stopped" if self.stopped else ', ""),
     "lost records are not told": ("result", 'if event.values.get("lost")', "if False"),

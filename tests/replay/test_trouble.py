@@ -73,6 +73,24 @@ def test_a_probe_that_raises_says_where_in_the_run(workshop: Workshop) -> None:
     assert done.code == 1
     assert "at main/epoch=3/batch=0" in done.stderr
     assert "ZeroDivisionError" in done.stderr
+    assert done.stdout.splitlines() == [f"{1 / (3 - epoch)}" for epoch in range(3) for _ in range(4)]
+    assert "12 values computed before are kept: `flor logs" in done.stderr
+    assert "flor: executing from the beginning, since the checkpoints did not suffice" in done.stderr
+    assert len(hindsight(workshop)) == 12
+
+
+def hindsight(workshop: Workshop) -> list[str]:
+    """What `flor logs` has of the probes' values."""
+    rows = [json.loads(line) for line in workshop.flor("logs", "--json").stdout.splitlines()]
+    return [row["value"] for row in rows if row["origin"] == "hindsight"]
+
+
+def test_what_happened_is_told_to_one_who_asks(workshop: Workshop) -> None:
+    recorded(workshop, LOOP)
+    said = workshop.flor("replay", "-j", "2", "--verbose").stderr
+    for words in ("planned in", "w1: restored", "came to iteration", "was executed", "merged", "flor: exact"):
+        assert words in said
+    assert workshop.flor("replay", "-j", "2").stderr.count("flor: ") == 1
 
 
 DATA = LOOP.replace("random.seed(1)", "random.seed(1)\nscale = float(open('data.txt').read())").replace(
@@ -127,6 +145,7 @@ def test_a_worker_that_is_killed_is_sent_again_and_its_values_are_exact(workshop
     os.kill(worker, signal.SIGKILL)
     out, err = process.communicate(timeout=60)
     assert (out, process.returncode) == (oracle.stdout, 0), err
+    assert "worker 0 is sent again, from iteration 3: it ended with code -9" in err
 
 
 def test_a_worker_that_always_dies_is_given_up(workshop: Workshop) -> None:
@@ -142,14 +161,15 @@ def test_ctrl_c_leaves_no_worker_and_keeps_what_there_is(workshop: Workshop) -> 
     process = _start(workshop, "-j", "1")
     worker = _worker_at(workshop, iteration=2)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=5)  # the promise: workers are gone within five seconds
+    out, err = process.communicate(timeout=5)  # the promise: workers are gone within five seconds
     assert process.returncode == 1
     assert err.rstrip().endswith("[stopped]")
     assert not Path(f"/proc/{worker}").exists()
-    rows = [json.loads(line) for line in workshop.flor("logs", "--json").stdout.splitlines()]
-    values = [row["value"] for row in rows if row["origin"] == "hindsight"]
+    values = hindsight(workshop)
     assert len(values) > 8
     assert values[0].startswith("probe 0 0")
+    assert out.splitlines() == values
+    assert f"{len(values)} values computed before are kept" in err
 
 
 def test_a_run_that_is_still_going_replays_what_is_durable(workshop: Workshop) -> None:

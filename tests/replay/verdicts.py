@@ -155,6 +155,7 @@ class Case:
     events: Sequence[Sequence[Record]]
     says: str = ""  # a part of the first divergence; empty for an exact replay
     shows: str | None = None  # the merged texts, those of probes in brackets
+    prints: str | None = None  # what goes to stdout under --all
     recorded: Sequence[LogRecord] = field(default_factory=lambda: RUN)
     segments: Sequence[Segment] = (Segment(0, None, None),)
     killed: bool = False
@@ -178,6 +179,8 @@ class Case:
         assert list(result.warnings) == list(self.warnings)
         if self.shows is not None:
             assert texts(result) == self.shows
+        if self.prints is not None:
+            assert b" ".join(result.stdout(everything=True)).decode() == self.prints
         for name in ("identical", "volatile", "checkpoints"):
             if (wanted := getattr(self, name)) is not None:
                 assert getattr(result.findings, name) == wanted, name
@@ -613,6 +616,41 @@ CASES: dict[str, Callable[[Layer], None]] = {
     "a stopped replay that differs says so": Case(
         [[segment(), again(FIRST, "x")]], stopped=True, says="recorded 'begin', replayed 'x'"
     ),
+    "a stopped replay shows what comes before its gap": Case(
+        [
+            [segment(), *replayed(RUN[:2]), probe("p0", 0)],
+            [segment(1), *replayed(RUN[4:]), probe("p1"), ended()],
+        ],
+        segments=TWO,
+        stopped=True,
+        prints="begin b00 p0",
+        shows="begin b00 [p0] b01 c0 b10 b11 c1 b20 b21 c2 end [p1]",
+    ),
+    "a stopped replay whose first segments are done shows them": Case(
+        [[segment(), *replayed(RUN[:4]), probe("p0", 0), ended("stopped")], [segment(1), probe("p1", 1)]],
+        segments=TWO,
+        stopped=True,
+        prints="begin b00 b01 c0 p0 p1",
+    ),
+    "a stopped replay whose worker had not come to its segment shows what is before it": Case(
+        [[segment(), *replayed(RUN[:4]), ended("stopped")], [probe("early", 1)]],
+        segments=TWO,
+        stopped=True,
+        prints="begin b00 b01 c0",
+    ),
+    "a stopped replay whose worker ended before its segment shows nothing behind it": Case(
+        [[ended("stopped")], [segment(1), probe("p1", 1)]],
+        recorded=[],
+        segments=TWO,
+        stopped=True,
+        prints="",
+    ),
+    "a replay whose script raised shows what came before that": Case(
+        [[segment(), *replayed(RUN[:2]), probe("p0", 0), ended("raised")]],
+        stopped=True,
+        prints="begin b00 p0",
+    ),
+    "a whole replay prints all": one(*replayed(), probe("p"), prints=f"{ALL} p"),
     # -- what a worker notes ---------------------------------------------------------------------------
     "a checkpoint is equal": one(*replayed(), note("checked", 1), checkpoints=1),
     "a checkpoint differs": one(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -68,20 +69,27 @@ def parse_epochs(text: str | None) -> tuple[int | None, int | None] | None:
 @click.option("--all", "everything", is_flag=True, help="All of stdout, as a full run with the probes prints it.")
 @click.option("--plan", "only_plan", is_flag=True, help="Only say what would be done.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Say on stderr what is done, from which checkpoints, and how long it takes."
+)
 @click.option("--tensorboard", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Where event files of probes go (a folder of the replay, in the store).")  # fmt: skip
 @json_option
 @clear_errors
-def replay(everything: bool, only_plan: bool, yes: bool, as_json: bool, **wish: Any) -> None:
+def replay(everything: bool, only_plan: bool, yes: bool, verbose: bool, as_json: bool, **wish: Any) -> None:
     """Get the values of log statements that were added after the run, for the run that is over."""
     from flor.replay.report import plan_text, result_json, verdict_text
+    from flor.replay.saying import Saying, nothing
 
+    begun = time.perf_counter()
     work = _replay(**wish)
     if only_plan:
         click.echo(plan_text(work))
         return
-    with progress(lambda: work.plan().estimate) as say:
-        result = work.perform(say)
+    if verbose:
+        _say(f"read the run and the sources in {time.perf_counter() - begun:.1f} s")
+    with progress(lambda: work.plan().estimate) as bar:
+        result = work.perform(Saying(bar, _say, _say if verbose else nothing))
     if everything and work.history.children_print:
         result.warnings.append("the script starts programs that share its stdout: what they print is not recorded")
     if as_json:
@@ -92,9 +100,16 @@ def replay(everything: bool, only_plan: bool, yes: bool, as_json: bool, **wish: 
             sys.stdout.buffer.write(piece)
     sys.stdout.flush()
     for text in (*result.told, *([f"in TensorBoard: {result.events}"] if result.events else [])):
-        click.echo(f"flor: {text}", err=True)
+        _say(text)
+    if result.error is not None:
+        raise result.error
     click.echo(verdict_text(work, result), err=True)
     sys.exit(0 if result.exact else 3)
+
+
+def _say(text: str) -> None:
+    """One line of ours, on stderr."""
+    click.echo(f"flor: {text}", err=True)
 
 
 @main.command()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from flor.replay.executors.local import Job, LocalExecutor, Team, cores
 from flor.replay.history import History
 from flor.replay.orders import write_order
 from flor.replay.ranks import rendezvous
+from flor.replay.saying import Saying
 from flor.replay.worker import REFUSED
 from flor.store.reader import read_journal
 
@@ -35,10 +38,11 @@ class Crew:
     history: History
     folder: Path
     at_once: int
-    on_progress: Callable[[str], None]
+    say: Saying = field(default_factory=Saying)
     orders: dict[int, Order] = field(default_factory=dict)
     streams: Streams = field(default_factory=dict)
     finished: dict[int, list[Record]] = field(default_factory=dict)  # what workers that died had done
+    _told: bool = False  # that one was sent again
 
     def work(self, orders: Sequence[Order]) -> Streams:
         """Each worker's records, once all have ended well; one that fails is tried again."""
@@ -47,16 +51,24 @@ class Crew:
         at_once = max(1, self.at_once // len(self.ranks))
         while left := [number for number in self._longest_first() if (number, 0) not in self.streams]:
             executor = LocalExecutor(self.ranks[0].facts["cwd"], at_once)
-            for team in executor.run([self._team(number, tries[number]) for number in left]):
-                said = [self._said(team.number, rank) for rank in range(len(team.jobs))]
-                trouble = self._trouble(team, said)
-                if trouble is None:
-                    self._keep(team, said)
-                    self.on_progress(f"{len(self.streams) // len(self.ranks)} of {len(orders)} segments are done")
-                else:
-                    tries[team.number] += 1
-                    self._again(team, said[team.culprit], trouble, tries[team.number])
+            with closing(executor.run([self._team(number, tries[number]) for number in left])) as ended:
+                for team in ended:  # closed at once if one fails for good: then nobody else works on
+                    self._hear(team, tries)
         return self.streams
+
+    def _hear(self, team: Team, tries: dict[int, int]) -> None:
+        """Keep what a team has done, or have it tried again."""
+        said = [self._said(team.number, rank) for rank in range(len(team.jobs))]
+        for rank, own in enumerate(said):
+            for line in account(own, worker_name(team.number, rank, len(said)), time.monotonic() - team.started):
+                self.say.detail(line)
+        trouble = self._trouble(team, said)
+        if trouble is None:
+            self._keep(team, said)
+            self.say.progress(f"{len(self.streams) // len(self.ranks)} of {len(self.orders)} segments are done")
+        else:
+            tries[team.number] += 1
+            self._again(team, said[team.culprit], trouble, tries[team.number])
 
     def _longest_first(self) -> list[int]:
         """The orders; which takes longest should not begin last."""
@@ -124,10 +136,22 @@ class Crew:
             if refused.values["key"] in order.without and less.segment == order.segment:
                 raise trouble  # nothing is left to be done without
             self.orders[team.number] = less
+            self._tell_again(team.number, f"the checkpoint at {refused.values['key']} was refused", less.segment)
+            self.say.detail(f"worker {team.number}: {refused.values['error']}")
         elif code == 0 or tries > RETRIES:
             raise trouble  # what the script raised once it will raise again
         elif len(team.jobs) == 1:
-            self.orders[team.number] = self._behind_what_is_done(order, said)
+            again = self.orders[team.number] = self._behind_what_is_done(order, said)
+            self._tell_again(team.number, f"it ended with code {code}", again.segment)
+        else:
+            self._tell_again(team.number, f"it ended with code {code}", order.segment)
+
+    def _tell_again(self, number: int, why: str, segment: Segment) -> None:
+        """Say that a worker is sent again; more than the first time only to one who wants to know everything."""
+        point = "the beginning" if segment.resume is None else f"iteration {segment.resume}"
+        say = self.say.detail if self._told else self.say.tell
+        self._told = True
+        say(f"worker {number} is sent again, from {point}: {why}")
 
     def _without(self, order: Order, key: str) -> Order:
         segment = order.segment
@@ -168,6 +192,25 @@ class Crew:
                 where=f"run {self.ranks[0].name}",
             )
         return None
+
+
+def account(said: Sequence[Record], name: str, seconds: float) -> list[str]:
+    """What one worker did, in lines for `--verbose`."""
+    notes = [record for record in said if isinstance(record, Note)]
+    ended = next((record.values for record in said if isinstance(record, Ended)), {})
+    lines = [f"{name}: {ended.get('status', 'ended without a word')} after {seconds:.1f} s"]
+    for note in notes:
+        if note.kind == "segment":
+            lines.append(
+                f"{name}: came to iteration {note.values['start']} after {note.values.get('seconds', 0.0):.1f} s"
+            )
+        elif note.kind == "restored":
+            lines.append(f"{name}: restored {Key.from_json(note.values)} in {note.values['seconds']:.3f} s")
+        elif note.kind == "refused":
+            lines.append(f"{name}: refused {note.values['key']}: {note.values['error']}")
+    for loop, (executed, skipped) in ended.get("loops", {}).items():
+        lines.append(f"{name}: {loop} was executed {executed} times and skipped {skipped} times")
+    return lines
 
 
 def last_good_point(said: Sequence[Record], order: Order) -> tuple[int, int] | None:

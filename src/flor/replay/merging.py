@@ -26,6 +26,7 @@ class Merged:
     origin: Origin
     record: LogRecord
     rank: int = 0
+    behind_gap: bool = False  # something before it is missing, since the replay was stopped
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,14 @@ class Part:
         return stop is not None and (at < stop or stop < self.iterations)
 
 
+@dataclass(frozen=True)
+class Gap:
+    """Where a replay that was stopped lacks something: in which segment, behind which position."""
+
+    segment: Segment
+    position: Position
+
+
 @dataclass
 class Merger:
     """Aligns one worker's stream with its part of the record."""
@@ -100,12 +109,14 @@ class Merger:
     is_volatile: Callable[[str, int], bool]
     prints: Callable[[str, int], bool] = lambda file, line: False  # lines that print by themselves: no library's bar
     findings: Findings = field(default_factory=Findings)
+    gaps: list[Gap] = field(default_factory=list)
     part: Part = field(init=False)
 
     def merge(self, part: Part, events: Iterable[Record]) -> Iterator[Merged]:
         """The part's records in order, with what the probes logged between them."""
         self.part, recorded, at = part, part.recorded, 0
         collecting = restored = False
+        last: Position = ()
         ended: Mapping[str, Any] = {}
         for event in events:
             if isinstance(event, Note):
@@ -120,6 +131,7 @@ class Merger:
             elif isinstance(event, Ended):
                 ended = event.values
             elif isinstance(event, LogRecord) and collecting:
+                last = event.position or last
                 if self.lines.is_probe(event.statement.file, event.statement.line):
                     yield Merged("hindsight", event)
                 elif event.channel is not Channel.STDERR:
@@ -127,7 +139,10 @@ class Merger:
         if not part.stopped:
             self._missed(recorded[at:])
             self._must_have_run(collecting, ended)
-        yield from (Merged("recorded", record) for record in recorded[at:])
+        is_gap = part.stopped and (not collecting or bool(part.ended_otherwise(ended)))
+        if is_gap:
+            self.gaps.append(Gap(part.segment, last))
+        yield from (Merged("recorded", record, behind_gap=is_gap) for record in recorded[at:])
 
     def _heard(self, note: Note) -> None:
         """Take in what a worker says of its state, its files and its probes."""

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from flor.errors import ReplayError
 from flor.model.plan import Plan
 from flor.model.records import Channel, Ended, Record
-from flor.replay.merging import Findings, Merged
+from flor.replay.merging import Findings, Gap, Merged
 
 
 @dataclass
@@ -31,12 +32,19 @@ class Result:
     told: list[str] = field(default_factory=list)  # what around the run is not as it was
     events: str = ""  # the command that shows what probes gave to TensorBoard
     folder: Path | None = None  # of the replay
-    stopped: bool = False  # by Ctrl-C: what there is of it
+    stopped: bool = False  # it has not come to its end: what there is of it
+    error: ReplayError | None = None  # why it has not
+    gaps: list[Gap] = field(default_factory=list)  # where something is missing, if it was stopped
 
     @property
     def exact(self) -> bool:
         """True if all that could be compared is equal."""
         return self.findings.exact and not self.warnings
+
+    @property
+    def unbroken(self) -> list[Merged]:
+        """What there is up to the first gap."""
+        return [merged for merged in self.merged if not merged.behind_gap]
 
     @property
     def hindsight(self) -> list[Merged]:
@@ -79,6 +87,6 @@ class Result:
 
     def stdout(self, everything: bool) -> Iterator[bytes]:
         """What goes to stdout: the probes' pieces, or all of them."""
-        for merged in self.merged:
+        for merged in self.unbroken:
             if merged.record.channel is Channel.STDOUT and (everything or merged.origin == "hindsight"):
                 yield merged.record.data

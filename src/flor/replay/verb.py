@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,6 +12,8 @@ from flor.launch.wall.choice import best_wall
 from flor.launch.wall.layer import delete
 from flor.model.edits import Edit
 from flor.model.plan import Order, Plan, Segment
+from flor.model.positions import readable
+from flor.query.costs import counted
 from flor.query.runs import Run
 from flor.replay.crew import Crew, Streams
 from flor.replay.eventfiles import KEPT, WORK, deliver
@@ -23,6 +24,7 @@ from flor.replay.merging import Findings, Merged, Merger
 from flor.replay.planning import Sources, doubtful_lines, loops_with_else, make_plan, probe_lines
 from flor.replay.ranks import in_common, not_in_common, ranks_of
 from flor.replay.result import Result
+from flor.replay.saying import Saying
 from flor.replay.sources import check_syntax, present_sources, recorded_sources
 from flor.replay.surroundings import changed_inputs, other_versions
 from flor.replay.weaving import Extent, Parts, weave
@@ -33,6 +35,7 @@ from flor.source.volatile import volatile_lines
 from flor.store.layout import Layout
 from flor.store.restores import note_restore
 
+SILENT = Saying()
 LEFTOVERS = ("files*", f"{WORK}*", "*.json", "*.done")  # what workers leave in a replay's folder
 
 
@@ -77,10 +80,13 @@ class Replay:
             self.edit, self.sources, self.history, workers=wish.workers, epochs=wish.epochs, sparing=wish.sparing
         )
 
-    def perform(self, on_progress: Callable[[str], None] = lambda _: None) -> Result:
-        """Do it."""
+    def perform(self, say: Saying = SILENT) -> Result:
+        """Do it; a result with an `error` has what was computed before that."""
         begun = time.perf_counter()
         plan = self.plan()
+        say.detail(f"planned in {time.perf_counter() - begun:.1f} s: {len(plan.segments)} workers")
+        for text in (*plan.reasons, *(str(segment) for segment in plan.segments)):
+            say.detail(text)
         recorded = self.history.logs
         if not self.edit.probes and not self.edit.others:
             merged = [
@@ -94,66 +100,75 @@ class Replay:
         if known is not None:
             known.seconds = time.perf_counter() - begun
             return known
-        try:
-            result = self._attempt(plan, begun, on_progress)
-            trouble: ReplayError | None = None
-        except (WorkerFailed, ProbeFailed) as error:
-            if not self.history.checkpoints:
-                raise
-            result, trouble = None, error
-        if result is not None and (result.exact or not self._may_mend(result)):
+        result = self._attempt(plan, begun, say)
+        if not self._may_mend(result):
             return result
-        if result is not None and result.folder is not None:
-            shutil.rmtree(result.folder / KEPT, ignore_errors=True)  # its event files, which were not exact
+        if result.folder is not None:  # a failed one is done again as a whole; of another one, its event files
+            shutil.rmtree(result.folder if result.error else result.folder / KEPT, ignore_errors=True)
         # Slower, never wrong: a deterministic program executed from its start is the oracle by construction.
-        on_progress("the checkpoints did not suffice: once more, from the beginning")
-        again = self._attempt(from_the_start(plan), begun, on_progress, without_checkpoints=True)
-        if again.exact or result is None:
-            why = trouble or (result and result.findings.divergences[0])
+        why = result.error.what if result.error else str(result.findings.divergences[0])
+        say.tell(f"executing from the beginning, since the checkpoints did not suffice: {why.splitlines()[0]}")
+        say.progress("the checkpoints did not suffice: once more, from the beginning")
+        again = self._attempt(from_the_start(plan), begun, say, without_checkpoints=True)
+        if again.exact or result.error:
             again.notes.append(f"executed from the beginning, since the checkpoints did not suffice: {why}")
         return again
 
     def _may_mend(self, result: Result) -> bool:
         """True if executing all of it could still be exact: something was restored, and no probe is to blame."""
+        if result.error is not None:
+            return bool(self.history.checkpoints) and not isinstance(result.error, Stopped)
+        if result.exact:
+            return False
         blamed = any(divergence.by_probe for divergence in result.findings.divergences)
         return bool(result.restored) and not blamed and not self.edit.others
 
-    def _attempt(
-        self, plan: Plan, begun: float, on_progress: Callable[[str], None], *, without_checkpoints: bool = False
-    ) -> Result:
+    def _attempt(self, plan: Plan, begun: float, say: Saying, *, without_checkpoints: bool = False) -> Result:
         """Run the plan's workers and merge what they logged."""
         folder = new_folder(self.run)
         try:
-            return self._with(plan, folder, begun, on_progress, without_checkpoints)
+            return self._with(plan, folder, begun, say, without_checkpoints)
         finally:
             for leftover in [path for glob in LEFTOVERS for path in folder.glob(glob)]:
                 delete(leftover) if leftover.is_dir() else leftover.unlink()
 
-    def _with(
-        self, plan: Plan, folder: Path, begun: float, on_progress: Callable[[str], None], without_checkpoints: bool
-    ) -> Result:
+    def _with(self, plan: Plan, folder: Path, begun: float, say: Saying, without_checkpoints: bool) -> Result:
         orders = self._orders(plan, folder)
         if without_checkpoints:
             keys = tuple(str(key) for key in self.history.checkpoints if key.iteration is None)
             orders = [replace(order, without=(*order.without, *keys)) for order in orders]
-        crew = Crew(self.ranks, self.history, folder, self.wish.workers, on_progress)
+        crew = Crew(self.ranks, self.history, folder, self.wish.workers, say)
+        error: ReplayError | None = None
         try:
-            result = self._merged(plan, crew.work(orders))
+            crew.work(orders)
         except KeyboardInterrupt:
-            result = self._merged(plan, crew.so_far(), stopped=True)
-        except WorkerFailed as error:
-            raise WorkerFailed(error.what, where=error.where, todo="; ".join(changed_inputs(self.history))) from error
+            error = Stopped("The replay was stopped.")
+        except (WorkerFailed, ProbeFailed) as failure:
+            error = failure
+        worked = time.perf_counter()
+        result = self._merged(plan, crew.so_far() if error else crew.streams, stopped=error is not None)
+        say.detail(f"merged {len(result.merged)} records in {time.perf_counter() - worked:.1f} s")
         result.told += [*changed_inputs(self.history), *other_versions(self.run, crew.streams.values())]
         result.events = deliver(folder, self.wish.tensorboard if result.exact else None)
         result.folder = folder
         result.seconds = time.perf_counter() - begun
         self._keep(folder, result)
-        if result.stopped:
-            raise Stopped(
-                f"The replay was stopped; {len(result.hindsight)} values of it are kept.",
-                todo=f"`flor logs {self.run.name}` has them.",
-            )
+        if error is not None:
+            result.error = self._with_what_there_is(error, result)
         return result
+
+    def _with_what_there_is(self, error: ReplayError, result: Result) -> ReplayError:
+        """The error, with how many values were computed before it and where the first one is missing."""
+        values = len(result.hindsight)
+        todo = [error.todo] if error.todo else []
+        todo += changed_inputs(self.history) if isinstance(error, WorkerFailed) else []
+        todo += [f"{counted(values, 'value')} computed before are kept: `flor logs {self.run.name}`."] if values else []
+        behind = values - sum(merged.origin == "hindsight" for merged in result.unbroken)
+        if behind:
+            gap = result.gaps[0]
+            place = readable(gap.position, self.run.loop_names) if gap.position else f"iteration {gap.segment.start}"
+            todo.append(f"{behind} of them come behind a gap after {place} and are not printed.")
+        return type(error)(error.what, where=error.where, todo=" ".join(todo))
 
     def _keep(self, folder: Path, result: Result) -> None:
         names = {f"+{loop.id}": loop.name for loop in self.sources.present_loops()}
@@ -173,6 +188,7 @@ class Replay:
             extent = Extent(history.cut_off, stopped, history.failed)
             found = list(weave(plan, self.parts(plan, rank), merger, own, extent))
             result.merged += [replace(merged, rank=rank) for merged in found] if rank else found
+            result.gaps += merger.gaps
         for events in streams.values():
             result.count(events)
         if result.restored:  # later recordings learn from it what a restore costs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flor.model.plan import Plan, Segment
 from flor.model.positions import Execution
@@ -57,9 +57,14 @@ def weave(
 ) -> Iterator[Merged]:
     """One rank's records of the whole run, in order: what lies outside of all segments is as it was recorded."""
     first, last = plan.segments[0], plan.segments[-1]
+    merger.gaps.clear()
     if first.start:
         yield from (Merged("recorded", record) for record in parts.recorded[: parts.at(first.start)])
     for number, segment in enumerate(plan.segments):
-        yield from merger.merge(parts.part(plan, segment, first=number == 0, extent=extent), streams.get(number, ()))
+        broken = bool(merger.gaps)
+        part = parts.part(plan, segment, first=number == 0, extent=extent)
+        for merged in merger.merge(part, streams.get(number, ())):
+            yield replace(merged, behind_gap=True) if broken else merged
     if last.stop is not None:
-        yield from (Merged("recorded", record) for record in parts.recorded[parts.at(last.stop) :])
+        after, broken = parts.recorded[parts.at(last.stop) :], bool(merger.gaps)
+        yield from (Merged("recorded", record, behind_gap=broken) for record in after)

@@ -20,6 +20,7 @@ from flor.runtime.session import Session
 from flor.runtime.sites import LoopFrame, clock
 
 SKIP, JUMP = "skip", "jump"
+BEGUN = clock()  # about when the worker was started
 
 
 @dataclass
@@ -32,6 +33,13 @@ class Counts:
     checked: int = 0
     restoring: float = 0.0  # seconds that restores took
     materializing: float = 0.0  # seconds that the restored checkpoints had cost
+    loops: dict[str, list[int]] = field(default_factory=dict)  # of each loop, how often it was executed and skipped
+
+    def count(self, loop: str, *, skipped: bool) -> None:
+        """One more execution of a loop, or one that was skipped."""
+        self.executed += not skipped
+        self.skipped += skipped
+        self.loops.setdefault(loop, [0, 0])[skipped] += 1
 
 
 @dataclass
@@ -59,7 +67,7 @@ class Replayer:
     def __post_init__(self) -> None:
         self.collecting = self.segment.start == 0
         if self.collecting:
-            self.note(Note("segment", {"start": 0}))
+            self._begin(0)
 
     # -- what the session tells ------------------------------------------------------------------
 
@@ -97,7 +105,7 @@ class Replayer:
             self.stop()
         if index == self.segment.start and not self.collecting:
             self.collecting = True
-            self.note(Note("segment", {"start": index}))
+            self._begin(index)
         return True
 
     def leaving(self, frame: LoopFrame, caller: FrameType, now: float) -> None:
@@ -105,13 +113,13 @@ class Replayer:
         key = Key(self._execution(frame), None)
         if frame.key == SKIP:
             self._restore(key, frame, caller)
-            self.counts.skipped += 1
+            self.counts.count(key.execution.loop, skipped=True)
             self.note(Note("skipped", key.as_json()))
             if key.execution == self.plan.main and not self.collecting:
                 self.collecting = True
-                self.note(Note("segment", {"start": self.plan.iterations}))
+                self._begin(self.plan.iterations)
         else:
-            self.counts.executed += 1
+            self.counts.count(key.execution.loop, skipped=False)
             self._check(key, frame, caller)
             if key.execution == self.plan.main and self.segment.stop is not None:
                 self._ended_before_stop(self.segment.stop)
@@ -148,6 +156,10 @@ class Replayer:
             self.note(Note("disturbed", {"probe": place, "differences": differences}))
 
     # -- how -------------------------------------------------------------------------------------
+
+    def _begin(self, iteration: int) -> None:
+        """The segment begins here; what is logged from now on counts."""
+        self.note(Note("segment", {"start": iteration, "seconds": clock() - BEGUN}))
 
     def _into_main(self, frame: LoopFrame) -> Callable[[Iterable[Any]], Iterator[Any]] | None:
         """Let the main loop begin at the resume point: items before it are taken and dropped."""

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -71,6 +71,7 @@ class Team:
 
     number: int
     jobs: list[Job]
+    started: float = 0.0
 
     def has_ended(self) -> bool:
         """True if all have ended, or if one has failed."""
@@ -92,7 +93,7 @@ class LocalExecutor:
     running: list[Team] = field(default_factory=list)
     started: float = 0.0  # when the latest team was
 
-    def run(self, teams: Sequence[Team]) -> Iterator[Team]:
+    def run(self, teams: Sequence[Team]) -> Generator[Team, None, None]:
         """Each team as it ends; leaving the iteration early ends the others."""
         waiting = list(teams)
         try:
@@ -118,7 +119,7 @@ class LocalExecutor:
         return len(self.running) < self.at_once and time.monotonic() - self.started >= STAGGER
 
     def _start(self, team: Team) -> None:
-        self.started = time.monotonic()
+        self.started = team.started = time.monotonic()
         self.running.append(team)
         for job in team.jobs:
             job.start(self.cwd)
