@@ -194,6 +194,8 @@ class Recording:
         return self.written.now()
 
     def _on_write(self, path: str, change: str) -> None:
+        if path.endswith(".py") and self.stage.project.name(path) in self.sources:
+            return  # it is being edited for the next run, or for a replay of this one
         self.written.on_write(path, change)
         self.folders.add(os.path.dirname(path))
 
