@@ -246,7 +246,33 @@ def worker(order: str, awake: bool = False) -> None:
     module.main()
 
 
-STEPS: dict[str, Callable[..., None]] = {"plain": plain, "record": record, "replay": replay, "worker": worker}
+def resume(order: str | None = None) -> None:
+    """`flor resume` of the only run, in this process; a further try is a fork."""
+    from flor.query.runs import run
+    from flor.resume import process
+    from flor.resume.order import ResumeOrder
+
+    found = run()
+    chosen = order or ResumeOrder(found.name, str(found.folder.path.parent.parent), None, False).text()
+    vars(process)["become"] = lambda _, again: _leave(lambda: _in_fork(lambda: resume(again.text())))
+    sys.argv[:] = [process.__file__ or "", chosen]
+    process.main()
+
+
+def _in_fork(work: Callable[[], None]) -> None:
+    child = os.fork()
+    if not child:
+        _leave(work)
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+
+STEPS: dict[str, Callable[..., None]] = {
+    "plain": plain,
+    "record": record,
+    "replay": replay,
+    "worker": worker,
+    "resume": resume,
+}
 
 
 class Fork:

@@ -62,9 +62,14 @@ def write(obj: Any, values: Mapping[str, Any]) -> None:
     own = namespace(obj)
     wanted = {name: value for name, value in values.items() if name not in members}
     if own is not None and own is not obj:
-        _rewrite(own, wanted)
+        _rewrite(own, {name: _kept(own.get(name), value) for name, value in wanted.items()})
     for name, member in members.items():
         _put(member, obj, values, name)
+
+
+def _kept(here: Any, value: Any) -> Any:
+    """The text that is here if it is equal: some libraries compare texts by identity."""
+    return here if type(here) is type(value) is str and here == value else value
 
 
 def _rewrite(own: dict[str, Any], wanted: dict[str, Any]) -> None:

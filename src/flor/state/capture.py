@@ -14,7 +14,7 @@ from flor.state.demand import Admit, Answer, always
 from flor.state.late import LateCopy
 from flor.state.memory import Memory
 from flor.state.names import type_name
-from flor.state.paths import Paths
+from flor.state.paths import Paths, all_roots
 from flor.state.snapshot import Refusal, Slot, Snapshot
 from flor.state.walk import TooMany, Walker
 from flor.state.world import world
@@ -103,8 +103,10 @@ def _capture(
         snapshot.hidden[name] = walk.slot(owner)
         walk.run()
     _walk_optional(snapshot, walk, scopes, optional)
+    walk.soften(slot for names in all_roots(snapshot).values() for slot in names.values())
     walk.finish()
     snapshot.places = walk.places()
+    snapshot.unaccounted = dict(walk.unaccounted)
     _name_refusals(snapshot, walk)
     if snapshot.refusals and admit is not always:
         return  # nothing is copied for a snapshot that is of no use

@@ -48,7 +48,7 @@ def _all(recorded: Snapshot, now: Snapshot, allowed: Allowance) -> Iterator[tupl
 
 def _is_handle(recorded: Snapshot, slot: Slot) -> bool:
     """True for a file, a progress bar and the like: a restore cannot bind one that this process does not have."""
-    return type(slot) is Ref and recorded.nodes[slot].kind == "inert"
+    return type(slot) is Ref and recorded.nodes[slot].kind in ("inert", "output", "logger")
 
 
 def _forgiven(snapshot: Snapshot, scope: str) -> set[str]:

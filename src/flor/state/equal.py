@@ -10,7 +10,7 @@ from flor.state.addresses import may_be_address
 from flor.state.allowance import NOTHING_DIFFERS, Allowance
 from flor.state.snapshot import Address, Node, Ref, Slot, Snapshot
 
-NOT_COMPARED = frozenset({"inert", "refused", "module", "memmap", "weakref", "surroundings"})
+NOT_COMPARED = frozenset({"inert", "refused", "module", "memmap", "weakref", "surroundings", "output", "logger"})
 
 
 class Pairing:

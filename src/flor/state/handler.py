@@ -34,6 +34,12 @@ class Walk(Protocol):
     def blob(self, data: bytes | memoryview, dtype: str = "U8") -> int:
         """The number of a new blob; the data must be private or immutable."""
 
+    def parent(self) -> Any:
+        """The object that led to the one that is being saved; None if a name did."""
+
+    def account(self, reason: str) -> None:
+        """Note that the object that is being saved has state which the snapshot does not hold."""
+
     def later(self, finish: Callable[[Callable[[Any], Slot]], None]) -> None:
         """Call back when all is walked, with a lookup that gives None for what was not reached."""
 

@@ -1,86 +1,82 @@
-"""What flor leaves as it is: handles to the outside world, and code."""
+"""What a checkpoint does not hold: handles of the operating system, code, and libraries whose state is elsewhere.
+
+Everything else is taken by what its objects are made of. An *inert* object has no state of its own, or what is cheap
+to know of it is kept (`outside`). An *opaque* one has state that can't be captured: it is noted as unaccounted, and a
+checkpoint is not used where the program reads it afterwards. An *output* family is captured and restored, but not
+compared, since it holds times and rates; what can't be captured in it is unaccounted, too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-PREFIXES = {
-    "logging": "logger",
-    "tqdm": "progress bar",
-    "rich": "terminal output",
-    "lightning.pytorch.callbacks.progress": "progress bar",
-    "pytorch_lightning.callbacks.progress": "progress bar",
+INERT = {
+    "importlib": "import machinery",
+    "_frozen_importlib": "import machinery",
+    "_frozen_importlib_external": "import machinery",
+    "typing": "type hint",
+    "numba": "compiled code",
+    "triton": "compiled code",
+    "torch.jit": "compiled code",
+    "torch._dynamo": "compiled code",
+    "torch._inductor": "compiled code",
+    "torch._C._distributed_c10d": "process group",
+    "torch.distributed": "process group",
+    "flor": "flor itself",
+}
+"""Modules whose objects are code, or the same in every process of a run."""
+
+OPAQUE = {
     "wandb": "experiment tracker",
     "mlflow": "experiment tracker",
     "comet_ml": "experiment tracker",
     "neptune": "experiment tracker",
     "clearml": "experiment tracker",
     "aim": "experiment tracker",
+    "trackio": "experiment tracker",
+    "swanlab": "experiment tracker",
     "tensorboard": "summary writer",
     "tensorboardX": "summary writer",
     "torch.utils.tensorboard": "summary writer",
     "matplotlib": "figure",
-    "threading": "thread or lock",
-    "_thread": "thread or lock",
-    "multiprocessing": "process or channel",
-    "torch.multiprocessing": "process or channel",
-    "concurrent.futures": "future or executor",
-    "asyncio": "event loop",
-    "subprocess": "process",
-    "socket": "socket",
     "_socket": "socket",
     "ssl": "socket",
     "_ssl": "socket",
     "select": "socket",
+    "selectors": "socket",
     "fsspec": "file system",
     "h5py": "file",
     "lmdb": "file",
-    "numba": "compiled code",
-    "triton": "compiled code",
-    "torch.jit": "compiled code",
     "boto3": "connection",
     "botocore": "connection",
-    "sqlite3": "database connection",
-    "_csv": "csv writer",
-    "csv": "csv writer",
-    "_io": "file",
-    "io": "file",
-    "tempfile": "file",
-    "zipfile": "file",
-    "tarfile": "file",
-    "gzip": "file",
-    "mmap": "file mapping",
-    "ctypes": "foreign memory",
-    "_ctypes": "foreign memory",
-    "contextvars": "context variable",
-    "_contextvars": "context variable",
-    "http": "connection",
-    "urllib": "connection",
     "requests": "connection",
-    "importlib": "import machinery",
-    "_frozen_importlib": "import machinery",
-    "_frozen_importlib_external": "import machinery",
-    "unittest.mock": "test double",
-    "typing": "type hint",
-    "torch._dynamo": "compiled code",
-    "torch._inductor": "compiled code",
-    "torch._C._distributed_c10d": "process group",
-    "torch.distributed": "process group",
+    "httpx": "connection",
+    "sqlite3": "database connection",
     "torch.profiler": "profiler",
     "torch.autograd.profiler": "profiler",
     "cProfile": "profiler",
-    "flor": "flor itself",
+    "_lsprof": "profiler",
+    "multiprocessing.queues": "channel between processes",
+    "multiprocessing.connection": "channel between processes",
+    "_multiprocessing": "channel between processes",
 }
-"""Module prefixes whose objects are inert."""
+"""Modules whose objects have state that can't be captured."""
 
-NOT_INERT = {
-    "torch.jit._script.ScriptModule",
-    "io.BytesIO",
-    "io.StringIO",
-    "_io.BytesIO",
-    "_io.StringIO",
-    "torch.distributed.optim",
+OUTPUT = {
+    "logging": "logger",
+    "tqdm": "progress bar",
+    "rich": "terminal output",
+    "lightning.pytorch.callbacks.progress": "progress bar",
+    "pytorch_lightning.callbacks.progress": "progress bar",
 }
+"""Modules of output: objects of theirs hold times and rates."""
+
+EXCEPTIONS = {
+    "torch.jit._script.ScriptModule": "",
+    "torch.distributed.optim": "",
+    "wandb.sdk.wandb_config": "",
+}
+"""Parts of those modules that are state like any other."""
 
 MARKERS = {"typing.Generic", "typing.Protocol"}
 """Ancestors that say nothing of what an object is."""
@@ -89,14 +85,30 @@ SHARED = {"multiprocessing.sharedctypes", "multiprocessing.managers", "multiproc
 """State that other processes may change: refused."""
 
 TYPES = {
-    "argparse.ArgumentParser": "argument parser",
-    "argparse._ArgumentGroup": "argument parser",
-    "torch.utils.hooks.RemovableHandle": "hook handle",
+    "_thread.lock": "lock",
+    "_thread.RLock": "lock",
+    "threading.Thread": "thread",
+    "subprocess.Popen": "process",
+    "multiprocessing.process.BaseProcess": "process",
+    "_io.TextIOWrapper": "file",
+    "_io.BufferedReader": "file",
+    "_io.BufferedWriter": "file",
+    "_io.BufferedRandom": "file",
+    "_io.BufferedRWPair": "file",
+    "_io.FileIO": "file",
+    "_csv.writer": "csv writer",
+    "_csv.Dialect": "csv dialect",
+    "tempfile.TemporaryDirectory": "temporary folder",
+    "concurrent.futures._base.Executor": "executor",
+    "multiprocessing.pool.Pool": "executor",
+    "_ctypes.CFuncPtr": "foreign code",
+    "ctypes.CDLL": "foreign code",
+    "_contextvars.Token": "context variable",
+    "contextvars.Token": "context variable",
     "torch.utils.hooks.BackwardHook": "hook handle",
     "torch.cuda.streams.Stream": "device stream",
     "torch.cuda.streams.Event": "device stream",
     "torch.cuda.graphs.CUDAGraph": "device graph",
-    "random.SystemRandom": "entropy of the system",
     "builtins.traceback": "code",
     "builtins.frame": "code",
     "builtins.code": "code",
@@ -122,27 +134,60 @@ TYPES = {
     "torch._ops.OpOverloadPacket": "code",
 }
 
+OPAQUE_TYPES = {
+    "asyncio.events.AbstractEventLoop": "event loop",
+    "torch._C._profiler._RecordFunctionFast": "profiler",
+}
 
-def inert_reason(cls: type, project: Callable[[str], bool]) -> str:
-    """What kind of handle the class's objects are; empty if they are state."""
-    foreign = [owner for owner in cls.__mro__[:-1] if not project(owner.__module__)]
-    names = [(owner.__module__, f"{owner.__module__}.{owner.__qualname__}") for owner in foreign]
-    names = [(module, name) for module, name in names if name not in MARKERS]
-    if any(name in NOT_INERT for _, name in names):
-        return ""
-    found = (TYPES.get(name) or ("" if module in SHARED else by_prefix(module)) for module, name in names)
-    return next((reason for reason in found if reason), "")
+Project = Callable[[str], bool]
 
 
-def by_prefix(module: object) -> str:
-    """What kind of handle a module's objects are; empty if they are state."""
+def inert_reason(cls: type, project: Project) -> str:
+    """What kind of handle or code the class's objects are; empty if they are state."""
+    return _first(cls, project, {**TYPES, **OPAQUE_TYPES}, INERT) or opaque_reason(cls, project)
+
+
+def opaque_reason(cls: type, project: Project) -> str:
+    """What the class's objects are, if they have state that can't be captured; empty otherwise."""
+    return _first(cls, project, OPAQUE_TYPES, OPAQUE)
+
+
+def output_reason(cls: type, project: Project) -> str:
+    """What kind of output the class's objects make; empty if they make none."""
+    return _first(cls, project, {}, OUTPUT)
+
+
+def _first(cls: type, project: Project, types: dict[str, str], modules: dict[str, str]) -> str:
+    for owner in cls.__mro__[:-1]:
+        if project(owner.__module__):
+            continue
+        name = f"{owner.__module__}.{owner.__qualname__}"
+        if name in EXCEPTIONS:
+            return EXCEPTIONS[name]
+        if name in MARKERS:
+            continue
+        found = types.get(name) or ("" if owner.__module__ in SHARED else _by_module(owner.__module__, modules))
+        if found:
+            return found
+    return ""
+
+
+def _by_module(module: object, modules: dict[str, str]) -> str:
     while isinstance(module, str) and module:
-        if module in NOT_INERT:
-            return ""
-        if module in PREFIXES:
-            return PREFIXES[module]
+        if module in EXCEPTIONS:
+            return EXCEPTIONS[module]
+        if module in modules:
+            return modules[module]
         module = module.rpartition(".")[0]
     return ""
+
+
+_ALL = {**INERT, **OPAQUE, **OUTPUT}
+
+
+def by_prefix(module: str) -> str:
+    """What a module's objects are, if they are not state like any other."""
+    return _by_module(module, _ALL)
 
 
 def shared_reason(cls: type) -> str:

@@ -2,35 +2,52 @@
 
 from __future__ import annotations
 
+import ctypes
 import enum
+import functools
+import io
+import logging
+import mmap
 import sys
+import threading
 import types
 import weakref
 from array import array
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from contextvars import ContextVar
 from queue import SimpleQueue
-from random import Random
+from random import Random, SystemRandom
 from threading import local
 from typing import Any
 
-from flor.state import loaded
+from flor.state import loaded, outside
 from flor.state.handler import Handler
 from flor.state.handlers.ambient import ContextVariableHandler, ThreadLocalHandler
 from flor.state.handlers.arrays import ArrayHandler, ObjectArrayHandler
 from flor.state.handlers.buffers import BufferHandler, BytesHandler, TextHandler
+from flor.state.handlers.caches import CacheHandler
 from flor.state.handlers.classes import ClassHandler, EnumHandler, ModuleHandler
+from flor.state.handlers.conditions import ConditionHandler, FutureHandler, SemaphoreHandler
 from flor.state.handlers.dtypes import DtypeHandler
+from flor.state.handlers.files import (
+    MemoryFileHandler,
+    PrivateFileHandler,
+    TemporaryHandler,
+    WrappedFileHandler,
+    kind_of_file,
+)
+from flor.state.handlers.foreign import ForeignHandler, MappingHandler, MessageHandler
 from flor.state.handlers.functions import BuiltinHandler, CellHandler, FunctionHandler, MethodHandler
 from flor.state.handlers.generators import GeneratorHandler, SharedHandler, SimpleQueueHandler
-from flor.state.handlers.handles import InertHandler, RefusedHandler
+from flor.state.handlers.handles import WITNESSES, InertHandler, RefusedHandler, WitnessHandler
 from flor.state.handlers.loader_iterators import LoaderIteratorHandler
 from flor.state.handlers.mappings import DictHandler
 from flor.state.handlers.memmaps import MemmapHandler
 from flor.state.handlers.memory import MemoryHandler
 from flor.state.handlers.nans import NanHandler
 from flor.state.handlers.objects import ObjectHandler
+from flor.state.handlers.outputs import LoggerHandler, OutputHandler
 from flor.state.handlers.reduced import ReducedHandler
 from flor.state.handlers.sequences import DequeHandler, ListHandler
 from flor.state.handlers.sets import FrozenSetHandler, SetHandler
@@ -44,9 +61,11 @@ from flor.state.handlers.streams import (
 )
 from flor.state.handlers.tensors import TensorHandler
 from flor.state.handlers.tuples import TupleHandler
+from flor.state.handlers.views import ViewHandler
 from flor.state.handlers.weak import WeakHandler
-from flor.state.inert import inert_reason, shared_reason
+from flor.state.inert import inert_reason, output_reason, shared_reason
 from flor.state.made import native_ancestor
+from flor.state.names import name_of
 from flor.state.settings import Settings, Surroundings
 from flor.state.standins import STAND_IN, is_stand_in
 
@@ -57,21 +76,29 @@ HANDLERS: dict[str, Handler] = {
         BufferHandler(),
         BuiltinHandler(),
         BytesHandler(),
+        CacheHandler(),
         CellHandler(),
         ClassHandler(),
+        ConditionHandler(),
         ContextVariableHandler(),
         DequeHandler(),
         DictHandler(),
         DtypeHandler(),
         EnumHandler(),
+        ForeignHandler(),
         FrozenSetHandler(),
         FunctionHandler(),
+        FutureHandler(),
         GeneratorHandler(),
         InertHandler(),
         ListHandler(),
         LoaderIteratorHandler(),
+        LoggerHandler(),
+        MappingHandler(),
         MemmapHandler(),
+        MemoryFileHandler(),
         MemoryHandler(),
+        MessageHandler(),
         MethodHandler(),
         ModuleHandler(),
         NanHandler(),
@@ -79,21 +106,28 @@ HANDLERS: dict[str, Handler] = {
         NumpyRandomHandler(),
         ObjectArrayHandler(),
         ObjectHandler(),
+        OutputHandler(),
+        PrivateFileHandler(),
         PythonRandomHandler(),
         ReducedHandler(),
         RefusedHandler(),
+        SemaphoreHandler(),
         SetHandler(),
         SettingsHandler(),
         SharedHandler(),
         SimpleQueueHandler(),
         SparseHandler(),
         SurroundingsHandler(),
+        TemporaryHandler(),
         TensorHandler(),
         ThreadLocalHandler(),
         TextHandler(),
         TorchGeneratorHandler(),
         TupleHandler(),
+        ViewHandler(),
         WeakHandler(),
+        WitnessHandler(),
+        WrappedFileHandler(),
     )
 }
 
@@ -119,7 +153,33 @@ _EXACT: dict[type, str] = {
     Surroundings: "surroundings",
     ContextVar: "context-variable",
     SimpleQueue: "simple-queue",
+    memoryview: "view",
+    types.MappingProxyType: "view",
+    **{type(getattr(made(), name)()): "view" for made in (dict, OrderedDict) for name in ("keys", "values", "items")},
+    type(functools.lru_cache(lambda: None)): "cache",
 }
+
+_ANCESTORS: tuple[tuple[type, str], ...] = (
+    (threading.Condition, "condition"),
+    (logging.Logger, "logger"),
+    (io.BytesIO, "memory-file"),
+    (io.StringIO, "memory-file"),
+    (ctypes._SimpleCData, "foreign"),
+    (ctypes.Array, "foreign"),
+    (ctypes.Structure, "foreign"),
+    (ctypes.Union, "foreign"),
+    (ctypes._Pointer, "foreign"),
+    (mmap.mmap, "mapping"),
+)
+
+_NAMED = {
+    "_multiprocessing:SemLock": "semaphore",
+    "concurrent.futures._base:Future": "future",
+    "tempfile:_TemporaryFileWrapper": "temporary",
+    "unittest.mock:_SentinelObject": "reduced",
+    "google.protobuf.message:Message": "message",
+}
+"""Classes of modules that the script may not have imported, by name."""
 
 _NATIVE: dict[type, str] = {
     list: "list",
@@ -132,6 +192,8 @@ _NATIVE: dict[type, str] = {
     bytearray: "buffer",
     object: "object",
     types.SimpleNamespace: "object",
+    **{kind.__base__: "object" for kind in (io.FileIO, io.BufferedReader, io.TextIOWrapper) if kind.__base__},
+    io.IOBase.__base__ or object: "object",
 }
 """What a class is at bottom: the nearest ancestor of C code."""
 
@@ -146,7 +208,7 @@ def choose(cls: type, project: Callable[[str], bool]) -> str:
     """The kind of a class's objects."""
     if cls in _EXACT:
         return _EXACT[cls]
-    for rule in (_code, _library):
+    for rule in (_code, _library, _known):
         kind = rule(cls)
         if kind:
             return kind
@@ -154,7 +216,16 @@ def choose(cls: type, project: Callable[[str], bool]) -> str:
         return "inert"
     if shared_reason(cls):
         return "shared"
-    return _by_layout(cls)
+    layout = _by_layout(cls)
+    return "output" if layout == "object" and output_reason(cls, project) else layout
+
+
+def _known(cls: type) -> str:
+    found = next((kind for known, kind in _ANCESTORS if issubclass(cls, known)), "")
+    if found:
+        return found
+    names = [name_of(owner) for owner in cls.__mro__[:-1]]
+    return "witness" if names[0] in WITNESSES else next((_NAMED[name] for name in names if name in _NAMED), "")
 
 
 def _code(cls: type) -> str:
@@ -166,7 +237,9 @@ def _code(cls: type) -> str:
         return "thread-local"
     if isinstance(cls, enum.EnumMeta):
         return "enum"
-    return "random" if issubclass(cls, Random) and "SystemRandom" not in {c.__name__ for c in cls.__mro__} else ""
+    if issubclass(cls, Random):
+        return "object" if issubclass(cls, SystemRandom) else "random"
+    return ""
 
 
 def _library(cls: type) -> str:
@@ -195,14 +268,22 @@ UNSETTLED = frozenset(("tensor", "array", "inert", "dict"))
 """Kinds that an object's class does not settle."""
 
 
-def refine(kind: str, obj: Any) -> str:
-    """The kind of one object whose class does not settle it."""
+def refine(kind: str, obj: Any, parent: Any = None) -> str:
+    """The kind of one object whose class does not settle it; `parent` led to it."""
     if kind == "tensor" and obj.layout is not sys.modules["torch"].strided:
         return "sparse"
     if kind == "array" and obj.dtype.kind == "O":
         return "object-array"
-    if kind == "inert" and is_stand_in(obj):
-        return STAND_IN
+    if kind == "inert":
+        return _refine_inert(obj, parent)
     if kind == "dict" and type(obj) is dict and "__builtins__" in obj and "__name__" in obj:
         return "inert"
     return kind
+
+
+def _refine_inert(obj: Any, parent: Any) -> str:
+    if is_stand_in(obj):
+        return STAND_IN
+    if isinstance(obj, io.IOBase):
+        return kind_of_file(obj, parent) or "inert"
+    return "object" if outside.has_ended(obj) else "inert"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
@@ -11,6 +12,7 @@ from flor.state.addresses import address_now
 from flor.state.capture import capture_one
 from flor.state.equal import Pairing
 from flor.state.handler import MISSING
+from flor.state.handlers.files import PrivateFileHandler
 from flor.state.handlers.loader_iterators import LoaderIteratorHandler
 from flor.state.kinds import HANDLERS, choose, refine
 from flor.state.names import lookup
@@ -71,6 +73,8 @@ class Matching:
         seen, kind = obj, self._kind(obj)
         if kind == STAND_IN:
             seen, kind = obj.__wrapped__, self._kind(obj.__wrapped__)
+        if node.kind == PrivateFileHandler.kind and kind == "inert" and isinstance(obj, io.IOBase):
+            kind = node.kind  # what makes it private is what it belongs to
         if isinstance(handler, LoaderIteratorHandler) and kind == node.kind:
             self._offer(handler.hints(node, seen))
         if kind != node.kind:

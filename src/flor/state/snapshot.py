@@ -159,6 +159,7 @@ class Snapshot:
     optional: dict[str, list[str]] = field(default_factory=dict)
     unkept: dict[str, dict[str, str]] = field(default_factory=dict)
     refusals: list[Refusal] = field(default_factory=list)
+    unaccounted: dict[int, str] = field(default_factory=dict)  # nodes whose state is not in here, and why
     declined: bool = False  # whoever asked for it did not want what it needs
     failed_prediction: str | None = None
     distrusted: list[Hashable] = field(default_factory=list, repr=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping
 from typing import Any
 
 from flor.state.addresses import Places
@@ -13,6 +13,8 @@ from flor.state.names import type_name
 from flor.state.regions import Region, Use
 from flor.state.snapshot import ATOMS, LONG_TEXT, Blob, Node, Ref, Slot
 from flor.state.standins import STAND_IN
+
+OUTPUT_KINDS = frozenset({"output", "logger"})
 
 
 class TooMany(Exception):
@@ -30,8 +32,10 @@ class Walker:
         self.blobs: list[Blob] = []
         self.uses: dict[Any, Use] = {}
         self.refused: list[tuple[int, str]] = []
+        self.unaccounted: dict[int, str] = {}  # what no checkpoint can hold, and why
         self.bulk = 0
         self._memo: dict[int, Ref] = {}
+        self._parents: list[int] = []  # who led to each object first
         self._namespaces: dict[int, Ref] = {}  # whose `__dict__` each one was first
         self._kinds: dict[type, str] = {}
         self._chosen: MutableMapping[type, str] = {} if kinds is None else kinds  # by earlier walks too
@@ -40,6 +44,7 @@ class Walker:
         self._later: list[Callable[[Callable[[Any], Slot]], None]] = []
         self._views: list[Use] = []
         self._next = 0
+        self._saving = False
 
     def project(self, module: str) -> bool:
         """True if the module is the user's."""
@@ -62,6 +67,7 @@ class Walker:
         if self._budget is not None and len(self.objects) >= self._budget:
             raise TooMany
         ref = Ref(len(self.objects))
+        self._parents.append(self._next if self._saving else -1)
         self.objects.append(obj)  # also keeps it alive, so that no id is used twice
         self._memo[key] = ref
         return ref
@@ -89,6 +95,15 @@ class Walker:
         self.bulk += self.blobs[-1].nbytes
         return len(self.blobs) - 1
 
+    def parent(self) -> Any:
+        """The object that led to the one that is being saved; None if a name did."""
+        number = self._parents[self._next]
+        return None if number < 0 else self.objects[number]
+
+    def account(self, reason: str) -> None:
+        """Note that the object that is being saved has state which the snapshot does not hold."""
+        self.unaccounted[self._next] = reason
+
     def later(self, finish: Callable[[Callable[[Any], Slot]], None]) -> None:
         """Call back when all is walked."""
         self._later.append(finish)
@@ -96,9 +111,28 @@ class Walker:
     def run(self) -> None:
         """Save what is queued, and what that leads to."""
         objects, nodes, save = self.objects, self.nodes, self._save
+        self._saving = True
         while self._next < len(objects):
             nodes.append(save(objects[self._next]))
             self._next += 1
+        self._saving = False
+
+    def soften(self, slots: Iterable[Slot]) -> None:
+        """What was refused inside objects of output only is left alone and unaccounted: it costs no checkpoint."""
+        if not any(map(self._is_in_output, (number for number, _ in self.refused))):
+            return
+        reached = {int(slot) for slot in slots if type(slot) is Ref}
+        todo = list(reached)
+        while todo:
+            node = self.nodes[todo.pop()]
+            fresh = [] if node.kind in OUTPUT_KINDS else [int(ref) for ref in node.refs() if int(ref) not in reached]
+            reached.update(fresh)
+            todo.extend(fresh)
+        for number, reason in self.refused:
+            if number not in reached:
+                self.nodes[number] = Node("inert", self.nodes[number].cls, {"what": "part of an output"})
+                self.unaccounted[number] = reason
+        self.refused = [(number, reason) for number, reason in self.refused if number in reached]
 
     def finish(self) -> None:
         """Settle what waited for the end of the walk."""
@@ -122,7 +156,7 @@ class Walker:
             if kind is None:
                 kind = self._kinds[cls] = self._kind(cls)
             if kind in UNSETTLED:
-                kind = refine(kind, obj)
+                kind = refine(kind, obj, self.parent())
             return self._save(obj.__wrapped__) if kind == STAND_IN else HANDLERS[kind].save(obj, self)
         except Refused as refused:
             return self._refuse(obj, str(refused))
@@ -141,6 +175,14 @@ class Walker:
         self.refused.append((self._next, reason))
         return Node("refused", type_name(obj), {"reason": reason})
 
+    def _is_in_output(self, number: int) -> bool:
+        """True if the way on which an object was found goes through an object of output."""
+        while number >= 0:
+            if self.nodes[number].kind in OUTPUT_KINDS:
+                return True
+            number = self._parents[number]
+        return False
+
     def mark(self) -> tuple[int, ...]:
         """Where the walk is now, to come back to."""
         assert self._next == len(self.objects)
@@ -157,6 +199,7 @@ class Walker:
             use.views.pop()
         self.uses = {key: use for key, use in self.uses.items() if use.views}
         self._namespaces = {key: ref for key, ref in self._namespaces.items() if ref < objects}
-        del self.objects[objects:], self.nodes[objects:], self.blobs[blobs:]
+        self.unaccounted = {number: why for number, why in self.unaccounted.items() if number < objects}
+        del self.objects[objects:], self.nodes[objects:], self.blobs[blobs:], self._parents[objects:]
         del self.refused[refused:], self._later[later:], self._views[views:]
         self._next = len(self.objects)

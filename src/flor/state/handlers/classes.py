@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import enum
 import sys
 import types
 from collections.abc import Iterator
 from typing import Any
 
+from flor.state import attributes
 from flor.state.handler import MISSING, Handler, Load, Walk
 from flor.state.names import lookup, name_of
 from flor.state.snapshot import Node, Slot
@@ -19,6 +21,7 @@ _CODE = (
     types.WrapperDescriptorType,
     types.MethodDescriptorType,
     types.ClassMethodDescriptorType,
+    type(type("Fields", (ctypes.Structure,), {"_fields_": [("n", ctypes.c_int)]}).n),  # type: ignore[attr-defined]
 )
 
 _WRAPPERS = (staticmethod, classmethod)
@@ -27,7 +30,7 @@ _WRAPPERS = (staticmethod, classmethod)
 def state_of(cls: type) -> dict[str, Any]:
     """The attributes of a class that may be state: no dunder, no descriptor; functions for their defaults and cells."""
     if isinstance(cls, enum.EnumMeta):
-        return {}
+        return dict(cls._member_map_)
     found = {}
     for name, value in list(cls.__dict__.items()):
         if name.startswith(("__", "_abc_")) or isinstance(value, _CODE):
@@ -86,20 +89,49 @@ class ModuleHandler(Handler):
     kind = "module"
 
     def save(self, obj: Any, walk: Walk) -> Node:
-        """The name."""
-        return Node(self.kind, "builtins:module", {"name": types.ModuleType.__getattribute__(obj, "__name__")})
+        """The name; and the names in it, if the script has made the module itself."""
+        name = types.ModuleType.__getattribute__(obj, "__name__")
+        node = Node(self.kind, "builtins:module", {"name": name})
+        if type(obj) is types.ModuleType and sys.modules.get(name) is not obj and _origin(obj) is None:
+            node.meta["made"] = True
+            node.attrs = {name: walk.slot(value) for name, value in _names_in(obj).items()}
+        return node
 
     def accepts(self, node: Node, live: Any) -> bool:
         """The module of the same name."""
         return isinstance(live, types.ModuleType) and live.__name__ == node.meta["name"]
 
+    def pairs(self, node: Node, live: Any) -> Iterator[tuple[Slot, Any]]:
+        """By name."""
+        present = _names_in(live) if node.attrs else {}
+        return ((slot, present[name]) for name, slot in node.attrs.items() if name in present)
+
     def lacking(self, node: Node) -> str:
-        """It must be importable."""
-        return "" if lookup(node.meta["name"] + ":", load=True) is not None else "this process has no such module"
+        """It must be importable, unless the script has made it."""
+        found = "made" in node.meta or lookup(node.meta["name"] + ":", load=True) is not None
+        return "" if found else "this process has no such module"
 
     def make(self, node: Node, live: Any, load: Load) -> Any:
-        """The live module, or the one of that name."""
-        return sys.modules.get(node.meta["name"]) if live is MISSING else live
+        """The live module, or the one of that name, or a new one."""
+        if live is not MISSING:
+            return live
+        return types.ModuleType(node.meta["name"]) if "made" in node.meta else sys.modules.get(node.meta["name"])
+
+    def fill(self, node: Node, obj: Any, load: Load) -> None:
+        """The names in a module that the script has made."""
+        if "made" in node.meta:
+            own = vars(obj)
+            for name in _names_in(obj).keys() - node.attrs.keys():
+                del own[name]
+            own.update((name, load(slot)) for name, slot in node.attrs.items())
+
+
+def _origin(module: types.ModuleType) -> Any:
+    return vars(module).get("__spec__")
+
+
+def _names_in(module: types.ModuleType) -> dict[str, Any]:
+    return {name: value for name, value in vars(module).items() if not name.startswith("__")}
 
 
 class EnumHandler(Handler):
@@ -115,6 +147,9 @@ class EnumHandler(Handler):
         node.attrs = {"__class__": walk.slot(type(obj))}
         if not known:
             node.items = [walk.slot(object.__getattribute__(obj, "_value_"))]
+        elif walk.project(type(obj).__module__):
+            own = attributes.read(obj).items()
+            node.attrs = {**node.attrs} | {name: walk.slot(value) for name, value in own if not name.startswith("_")}
         return node
 
     def make(self, node: Node, live: Any, load: Load) -> Any:
@@ -123,5 +158,14 @@ class EnumHandler(Handler):
         return cls(load(node.items[0])) if node.items else cls._member_map_[node.meta["name"]]
 
     def pairs(self, node: Node, live: Any) -> Iterator[tuple[Slot, Any]]:
-        """The class."""
-        yield node.attrs["__class__"], type(live)
+        """The class, and what was put on the member."""
+        return attributes.pairs(node.attrs, live)
+
+    def fill(self, node: Node, obj: Any, load: Load) -> None:
+        """What was put on the member."""
+        own = attributes.namespace(obj)
+        if own is None or node.items:
+            return
+        for name in [name for name in own if not name.startswith("_") and name not in node.attrs]:
+            del own[name]
+        own.update((name, load(slot)) for name, slot in node.attrs.items() if name != "__class__")

@@ -20,6 +20,9 @@ from flor.state.snapshot import ATOMS, Node, Slot
 _NOT_SAID: Any = ("ignore", re.compile("Pickle, copy, and deepcopy"), DeprecationWarning, re.compile(r"flor\."), 0)
 
 
+_TEES = ("_tee", "_tee_dataobject")
+
+
 class Pieces(NamedTuple):
     """What `__reduce_ex__` gives, with nothing left out."""
 
@@ -32,6 +35,8 @@ class Pieces(NamedTuple):
 
 def pieces(obj: Any) -> Pieces | str:
     """An object's pieces, or the global name it goes by."""
+    if type(obj).__name__ in _TEES:
+        raise Refused("it shares what was read with its siblings, and Python may crash when it is taken apart")
     known = copyreg.dispatch_table.get(type(obj))
     if type(obj).__module__ == "itertools" and _NOT_SAID not in warnings.filters:
         warnings.filters.insert(0, _NOT_SAID)  # type: ignore[attr-defined]
