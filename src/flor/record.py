@@ -17,6 +17,7 @@ from flor.launch import facts, script
 from flor.launch.compiling import Compiler
 from flor.launch.filewatch import FileWatch
 from flor.launch.folderwatch import FolderWatch
+from flor.launch.inputs import Noting
 from flor.launch.liveness import DeadNames
 from flor.launch.project import Project, watched_libraries
 from flor.launch.randomness import numpy_facts, random_state
@@ -161,9 +162,10 @@ class Recording:
     def begin(self) -> None:
         """Start everything, our own end last of all, and say the run's name."""
         self.say(f"recording {self.run.name}")
-        self.open_journal()
+        self.open_journal(inputs=True)
         self.stage.follow(self.session)
         self.listen()
+        self.ask()
 
     def open_journal(self, **more: Any) -> None:
         """Write down under which conditions the script begins, and see to it that the journal is sealed at its end."""
@@ -198,6 +200,10 @@ class Recording:
             return  # it is being edited for the next run, or for a replay of this one
         self.written.on_write(path, change)
         self.folders.add(os.path.dirname(path))
+
+    def ask(self) -> None:
+        """Note what the world tells the script, from now on."""
+        self.stage.ask(Noting(self.journal, self.session, self.stage.name_of))
 
     def finish(self) -> None:
         """Seal the journal and say what was kept; called by Python when everything of the user's has ended."""

@@ -8,12 +8,14 @@ from types import CodeType, ModuleType
 
 from flor.launch import importhook
 from flor.launch.compiling import Compiler
+from flor.launch.inputs import InputWatch
 from flor.launch.project import Project
 from flor.runtime import current, hooks
 from flor.runtime.imports import ImportWatch
 from flor.runtime.interrupts import SignalWatch
 from flor.runtime.logbook import Logbook, Sink
 from flor.runtime.loggers import LoggerWatch
+from flor.runtime.readings import Inputs
 from flor.runtime.scopes import ScopeReader
 from flor.runtime.session import Session
 from flor.runtime.statements import Statements
@@ -32,6 +34,7 @@ class Stage:
         self.imports = ImportWatch(on_trouble)
         self.signals = SignalWatch()
         self.scopes = ScopeReader(self.owns_code, self.owns_module)
+        self.inputs: InputWatch | None = None
 
     def enter(
         self, session: Session, sink: Sink, statements: Statements | None = None, kind: type[Logbook] = Logbook
@@ -61,9 +64,19 @@ class Stage:
         self.loggers.install()
         return self.logbook
 
+    def ask(self, inputs: Inputs, *, pid: int | None = None) -> None:
+        """Have the project's code ask `inputs`, not the world; `pid` is the process id that these answer with."""
+        if self.inputs is None:
+            self.inputs = InputWatch(self.imports, inputs, pid=pid)
+            self.inputs.install()
+        else:
+            self.inputs.turn_to(inputs)
+
     def leave(self) -> None:
         """Stop listening."""
         current.session = None
+        if self.inputs is not None:
+            self.inputs.remove()
         self.streams.remove()
         self.loggers.remove()
         self.imports.remove()

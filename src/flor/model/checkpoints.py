@@ -70,6 +70,7 @@ class Checkpoint:
     bytes_written: int
     unkept: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     files: Mapping[str, FileFact] = field(default_factory=dict)
+    inputs: int = 0  # how many readings of the clock and the like came before it
 
     def as_json(self) -> dict[str, Any]:
         """Plain JSON."""
@@ -81,6 +82,7 @@ class Checkpoint:
             "bytes_logical": self.bytes_logical,
             "bytes_written": self.bytes_written,
             "files": {path: list(fact) for path, fact in self.files.items()},
+            "inputs": self.inputs,
             "unkept": {scope: dict(names) for scope, names in self.unkept.items()},
         }
 

@@ -103,4 +103,16 @@ class Note:
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
-Record = LogRecord | Facts | Source | Ended | Note
+Atom = float | int | str | bytes | None
+"""The value of an input as it is kept; None for the end of a stream."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What the world told the program since the last such record: packed readings, and the texts that they number."""
+
+    data: bytes = field(repr=False)
+    texts: Mapping[int, str] = field(repr=False)
+
+
+Record = LogRecord | Facts | Source | Ended | Note | Inputs

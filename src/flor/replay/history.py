@@ -10,7 +10,7 @@ from typing import Any
 from flor.model.checkpoints import Checkpoint, Key, execution_from_json
 from flor.model.explicit import is_block
 from flor.model.positions import Execution
-from flor.model.records import LogRecord, Note
+from flor.model.records import Inputs, LogRecord, Note
 from flor.query.runs import Run
 from flor.store.reader import read_journal
 
@@ -59,6 +59,7 @@ class History:
     interrupted: bool = False  # by Ctrl-C: it would have gone on
     failed: bool | None = None  # whether the script ended with an error, if that is known
     seconds: float = 0.0
+    inputs: list[Inputs] = field(default_factory=list)  # what the world told it, in the order of the run
 
     @property
     def cut_off(self) -> bool:
@@ -104,6 +105,8 @@ class History:
         for record in read_journal(fragments[0]) if fragments else ():
             if isinstance(record, LogRecord):
                 self.logs.append(record)
+            elif isinstance(record, Inputs):
+                self.inputs.append(record)
             elif isinstance(record, Note):
                 yield record
 

@@ -21,6 +21,7 @@ from flor.launch.clocks import Clocks
 from flor.launch.compiling import Compiler
 from flor.launch.conditions import begin_as_recorded
 from flor.launch.facts import packages_loaded
+from flor.launch.inputs import Answering, RecordedInputs
 from flor.launch.liveness import DeadNames
 from flor.launch.project import Project
 from flor.launch.rewind import Rewinder
@@ -129,6 +130,7 @@ class Worker:
         self._end_by_os_exit()
         self.rewinder.begin(self.history.made)
         self.stage.enter(self.session, sink, statements, LineLogbook if sink is self.journal else Logbook)
+        self._ask_the_record(statements)
         self.events.watch(self.stage.imports)  # after the loggers: theirs is the library's own method with an ear on it
         try:
             script.run(self.target, self.compiler)
@@ -147,6 +149,16 @@ class Worker:
             self.journal.append(Note("raised", facts))
             self._end("raised", 0)
         self._end("finished", 0)
+
+    def _ask_the_record(self, statements: ProbeStatements) -> None:
+        """Answer what the script asks the world as the world answered then, if that was noted."""
+        facts = self.run.facts
+        if facts.get("inputs"):
+            answering = Answering(
+                RecordedInputs.of(self.history.inputs), self.session, self.stage.name_of, self.journal.append,
+                statements.is_probing, complete=self.history.complete,
+            )  # fmt: skip
+            self.stage.ask(answering, pid=facts["pid"])
 
     def stop(self) -> NoReturn:
         """The segment is over; who trains with others goes when all may go, since these may still ask something."""

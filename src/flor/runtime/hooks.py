@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from flor.runtime import api, current
 from flor.runtime.interrupts import deliver, pending
+from flor.runtime.readings import stand_in
 
 Value = TypeVar("Value")
 PRINT = print
@@ -132,6 +133,11 @@ def log(statement: str, name: str, value: Value) -> Value:
         if pending:
             deliver()
     return value
+
+
+def reading(value: Value) -> Value:
+    """A function that may tell something of the world: its stand-in, if it has one."""
+    return value if compiling() else stand_in(value)
 
 
 def say(function: Callable[..., Any], *values: Any, **how: Any) -> Any:

@@ -22,6 +22,7 @@ class Pending:
     snapshot: Snapshot
     seconds: float
     files: FilesNow = field(default_factory=FilesNow)
+    inputs: int = 0  # readings before it
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ def materialize(pending: Pending, path: Path, stored: Mapping[str, str]) -> Mate
         bytes_written=sum(blob.nbytes for blob in new) + len(graph) + sum(map(len, new_files.values())),
         unkept=snapshot.unkept,
         files=pending.files.facts,
+        inputs=pending.inputs,
     )
     return Materialized(checkpoint, written)
 

@@ -10,6 +10,7 @@ from typing import Any
 from flor.model.checkpoints import FilesNow, Key
 from flor.model.positions import Execution, Position
 from flor.model.records import Note
+from flor.runtime import current
 from flor.runtime.admission import Admission
 from flor.runtime.budget import MARGIN, Budget
 from flor.runtime.capturing import Capturer
@@ -208,7 +209,8 @@ class Recorder:
         prices.walked(len(snapshot.nodes), admission.walked)
         waits = self.writer.waits or (admission.answer is Answer.LOOK and not self.writer.forks)
         expected = 0.0 if waits else prices.slowdown(admission.demand.nbytes)
-        pending = Pending(key, snapshot, clock() - begun + expected, files)
+        inputs = current.inputs.count if current.inputs is not None else 0
+        pending = Pending(key, snapshot, clock() - begun + expected, files, inputs)
         (self.writer.put_now if waits else self.writer.put)(pending)
         stall = clock() - begun
         seconds = stall - admission.walked

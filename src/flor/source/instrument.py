@@ -11,7 +11,8 @@ A `for` becomes                                 a `while` becomes
                                                         _flor.end(LOOP)
 
 and `flor.log(name, value)` becomes `_flor.log(STATEMENT, name, value)` where `flor` can only be ours. In a probe
-`print(a, b)` becomes `_flor.say(print, a, b)`.
+`print(a, b)` becomes `_flor.say(print, a, b)`. The name of a function that tells something of the world, `time.time`,
+becomes `_flor.reading(time.time)`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any, TypeVar
 from flor.model.positions import MODULE
 from flor.model.records import Statement
 from flor.source.blocks import Loop, find_loops
+from flor.source.inputs import mark_inputs
 from flor.source.logsites import flor_is_ours, is_log_call
 from flor.source.watches import join_watches
 
@@ -57,6 +59,7 @@ def instrument(
     assert isinstance(result, ast.Module)
     if doubtful:
         join_watches(result)
+    result = mark_inputs(result, _is_compiled)
     return ast.fix_missing_locations(result)
 
 
@@ -146,7 +149,7 @@ class _Instrumenter(ast.NodeTransformer):
         return ast.copy_location(_call("log", ast.Constant(str(place)), *node.args, at=node), node)
 
     def _function(self, node: Function) -> Function:
-        if any(_last_name(decorator) in COMPILERS for decorator in node.decorator_list):
+        if _is_compiled(node):
             return node
         outer, self.in_class = self.in_class, False
         self.names.append(node.name)
@@ -198,6 +201,11 @@ def _call(hook: str, *arguments: ast.expr, at: ast.stmt | ast.expr) -> ast.Call:
         if not hasattr(node, "lineno"):
             ast.copy_location(node, at)
     return call
+
+
+def _is_compiled(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """True if a compiler of bytecode decorates it."""
+    return any(_last_name(decorator) in COMPILERS for decorator in function.decorator_list)
 
 
 def _last_name(decorator: ast.expr) -> str:

@@ -9,7 +9,7 @@ from enum import IntEnum
 from typing import Any
 
 from flor.model.positions import Level, Position
-from flor.model.records import Channel, Ended, Facts, LogRecord, Note, Record, Source, Statement, Tag
+from flor.model.records import Channel, Ended, Facts, Inputs, LogRecord, Note, Record, Source, Statement, Tag
 from flor.store.frames import HEAD, Frame
 
 
@@ -22,6 +22,7 @@ class Kind(IntEnum):
     SOURCE = 4
     NOTE = 5
     ENDED = 6
+    INPUTS = 7
 
 
 LEVEL = struct.Struct("<III")
@@ -115,6 +116,8 @@ class Decoder:
                 return Note(str(note["kind"]), dict(note["values"]))
             case Kind.ENDED:
                 return Ended(_object(payload[COUNTS.size :]))
+            case Kind.INPUTS:
+                return Inputs(payload, self._texts)
         raise UndecodableError(f"a frame of unknown kind {kind}")
 
     def _define(self, payload: bytes) -> None:

@@ -17,10 +17,11 @@ from typing import Self
 from xxhash import xxh3_64_digest
 
 from flor.errors import StoreUnwritable
-from flor.model.records import Ended, LogRecord, Note, Record
+from flor.model.records import Ended, Inputs, LogRecord, Note, Record
 from flor.store import files, forks, locks
 from flor.store.codec import LOG, LOG_FRAME, Kind, encode, intern_payload, position_bytes
 from flor.store.frames import LIMIT, MARK, Opening, frame_bytes, opening_bytes
+from flor.store.inputs import Entry, pack, renumbered
 
 LIVE, SEALED = ".live", ".journal"
 
@@ -52,6 +53,8 @@ class JournalWriter:
         self._interning = threading.RLock()
         self._syncing = threading.RLock()
         self._failing = threading.Lock()  # taken by the first failure, for good
+        self.waiting: list[Entry] = []  # readings that are written before the next record
+        self._putting = threading.Lock()
         # The number is given back only when no thread can be on its way to write to it.
         weakref.finalize(self, files.close_quietly, fd).atexit = False
         forks.forsake_in_child(self._forsake)
@@ -101,6 +104,8 @@ class JournalWriter:
             size = _LOG_SIZE + len(rest)
             body = _pack(MARK, _LOG, size, channel, tag, len(position), name_id, statement_id, time) + rest
             frame = body + _digest(body, self._salt)
+            if self.waiting:
+                self.put_down()
             if size > LIMIT:
                 self._drop(f"{size} bytes are too long for a log record")
             elif _write(self._fd, frame) != len(frame):
@@ -115,10 +120,28 @@ class JournalWriter:
         """Append any record; an `Ended` says how much was written before it."""
         if isinstance(record, LogRecord):
             self._append_log(record)
+        elif isinstance(record, Inputs):
+            self._append(Kind.INPUTS, renumbered(record, self.intern))
         elif isinstance(record, Ended):
             self._append(*encode(record, frames=self._tick(), offset=self.size()))
         else:
             self._append(*encode(record))
+
+    def put_down(self) -> int:
+        """Write the readings that wait, as one frame; how many bytes that were."""
+        if not self.waiting or not self._putting.acquire(blocking=False):
+            return 0  # another thread, or the call that a signal handler interrupted, is at it
+        try:
+            entries = self.waiting[:]
+            del self.waiting[: len(entries)]  # what another thread adds meanwhile stays
+            payload = pack(entries)
+            self._write_frame(Kind.INPUTS, payload)
+        except (struct.error, OverflowError, ValueError) as error:
+            self._drop(f"readings: {error}")
+            return 0
+        finally:
+            self._putting.release()
+        return len(payload)
 
     def size(self) -> int:
         """How many bytes the journal has."""
@@ -172,6 +195,11 @@ class JournalWriter:
         self.log(record.channel, name, statement, position, record.tag, record.data, record.time)
 
     def _append(self, kind: Kind, payload: bytes) -> None:
+        if self.waiting and kind is not Kind.INTERN:
+            self.put_down()
+        self._write_frame(kind, payload)
+
+    def _write_frame(self, kind: Kind, payload: bytes) -> None:
         if self.closed:
             return
         if len(payload) > LIMIT:
@@ -211,6 +239,7 @@ class JournalWriter:
 
     def _forsake(self) -> None:
         self.closed = True
+        self.waiting.clear()
         self._let_go()
 
 

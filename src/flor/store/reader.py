@@ -55,7 +55,7 @@ class JournalReader:
             self._blame(file.end, 0, "the journal was sealed, and its end is missing")
 
     def without_logs(self) -> Iterator[Record]:
-        """All records but log records, whose bytes are checked and not read."""
+        """All records but logs and readings, whose bytes are checked and not read."""
         self._with_logs = False
         try:
             yield from self
@@ -80,13 +80,13 @@ class JournalReader:
         return opening
 
     def _records(self, file: _Opened, opening: Opening) -> Iterator[Record]:
-        decoder, log = Decoder(), int(Kind.LOG)
+        decoder, log, inputs = Decoder(), int(Kind.LOG), int(Kind.INPUTS)
         for found in scan(file.read_at, file.end, opening.salt):
             if isinstance(found, Gap):
                 self._gap(found)
                 continue
             self.frames += 1
-            if found.kind == log and not self._with_logs:
+            if not self._with_logs and found.kind in (log, inputs):
                 continue
             try:
                 record = decoder.decode(found)
