@@ -201,9 +201,11 @@ class Recording:
         self.written.on_write(path, change)
         self.folders.add(os.path.dirname(path))
 
-    def ask(self) -> None:
-        """Note what the world tells the script, from now on."""
-        self.stage.ask(Noting(self.journal, self.session, self.stage.name_of))
+    def ask(self, before: int = 0) -> None:
+        """Note what the world tells the script, from now on; `before` readings are noted already."""
+        noting = Noting(self.journal, self.session, self.stage.name_of)
+        noting.count = before
+        self.stage.ask(noting)
 
     def finish(self) -> None:
         """Seal the journal and say what was kept; called by Python when everything of the user's has ended."""

@@ -46,11 +46,11 @@ class Zygote:
         )
         self.steps = 0
 
-    def step(self, name: str, folder: Path, *, bug: str | None = None, **facts: Any) -> Ran:
+    def step(self, name: str, folder: Path, *, bug: str | None = None, stdin: str = os.devnull, **facts: Any) -> Ran:
         """Run a step in a folder and wait for it; a bug is put into flor first, if one is named."""
         self.steps += 1
         out = folder.parent / f"{folder.name}.{name}"
-        asked = {"step": name, "folder": str(folder), "out": str(out), "bug": bug, "facts": facts}
+        asked = {"step": name, "folder": str(folder), "out": str(out), "bug": bug, "stdin": stdin, "facts": facts}
         assert self.process.stdin is not None and self.process.stdout is not None
         self.process.stdin.write(json.dumps(asked) + "\n")
         self.process.stdin.flush()
@@ -132,7 +132,8 @@ def _child(asked: dict[str, Any]) -> NoReturn:
         opened = os.open(f"{asked['out']}.{stream}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(opened, number)
         os.close(opened)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(os.open(asked["stdin"], os.O_RDONLY), 0)
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115  the zygote's own has read ahead
     sys.stdout.reconfigure(line_buffering=False)  # type: ignore[union-attr]
     if asked["bug"]:
         from seeded import BUGS

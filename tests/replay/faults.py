@@ -12,13 +12,13 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     "moments are not compared": ("merging", "if same and _same_moment(recorded.position, event.position)", "if same"),
     "any difference is taken for a rate": (
         "merging",
-        "or (not same and _differ_in_rates(recorded, event))",
+        "or (not same and _differ_in_rates(recorded, event, self.own))",
         "or not same",
     ),
     "a rate may have any type": ("merging", "        return recorded.tag == event.tag\n", "        return True\n"),
     "rates in texts hide all else": (
         "merging",
-        "without_rates(texts[0]) == without_rates(texts[1])",
+        "without_rates(texts[0], own) == without_rates(texts[1], own)",
         "'runtime' in texts[0]",
     ),
     "names are not compared": (

@@ -28,6 +28,8 @@ def replay_options(command: Command) -> Command:
                      help="A log statement that is added without an edit."),
         click.option("--wall", type=click.Choice(["overlay", "landlock", "python"]), envvar="FLOR_WALL",
                      help="What keeps the script's files apart (the best that this machine allows)."),
+        click.option("--volatile", multiple=True, envvar="FLOR_VOLATILE", metavar="NAME",
+                     help="A variable or a logged value that differs from run to run: it is not compared."),
         click.option("--force", is_flag=True, help="Replay though the sources differ by more than log statements."),
         store_option,
     ]  # fmt: skip

@@ -8,24 +8,17 @@ from pathlib import Path
 from flor.model.plan import Plan, Segment
 from flor.model.records import Note, Record
 from flor.replay.keeping import keep
-from flor.replay.merging import Merger
 from flor.replay.report import verdict_text
 from flor.replay.result import Result
 from flor.replay.verb import Replay
 from flor.replay.weaving import Extent
-from flor.source.logcalls import printing_lines
-from flor.source.volatile import volatile_lines
 from flor.store.reader import read_journal
 
 
 def verdict(replay: Replay, plan: Plan, segment: Segment, folder: Path, pid: int) -> str:
     """Compare one part with the record, keep what its probes logged beside the run, and say how it went."""
     records = [record for record in _journal(folder) if not _is_other_segment(record, segment)]
-    volatile = volatile_lines(replay.sources.recorded)
-    prints = printing_lines(replay.sources.recorded)
-    merger = Merger(
-        replay.edit.lines, lambda file, line: (file, line) in volatile, lambda file, line: (file, line) in prints
-    )
+    merger = replay.merger()
     result = Result([], merger.findings, plan, 0.0, warnings=list(replay.warnings))
     part = replay.parts(plan).part(plan, segment, first=segment.start == 0, extent=Extent(replay.history.cut_off))
     result.merged += merger.merge(replace(part, in_worker=False), records)

@@ -58,6 +58,7 @@ class Order:
     doubtful: dict[str, list[int]]  # lines of probes that might disturb training
     new_names: tuple[tuple[str, str], ...]  # (scope, name) that only the probes bind
     without: tuple[str, ...] = ()  # checkpoints that failed before, by their text
+    volatile: tuple[str, ...] = ()  # variables that the user says differ from run to run
     rank: int = 0
     ranks: int = 1  # processes that train together
     writes: tuple[str, ...] = ()  # absolute paths that the recorded run has written

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from flor.model.checkpoints import execution_from_json
+from flor.model.checkpoints import execution_from_json, position_from_json
 from flor.model.edits import LineMap
 from flor.model.plan import Segment
 from flor.model.positions import Execution, Position
@@ -110,6 +110,8 @@ class Merger:
     prints: Callable[[str, int], bool] = lambda file, line: False  # lines that print by themselves: no library's bar
     findings: Findings = field(default_factory=Findings)
     gaps: list[Gap] = field(default_factory=list)
+    names: frozenset[str] = frozenset()  # values that the user calls volatile
+    own: frozenset[str] = frozenset()  # names that the project gives itself: no library's times and rates
     part: Part = field(init=False)
 
     def merge(self, part: Part, events: Iterable[Record]) -> Iterator[Merged]:
@@ -154,6 +156,10 @@ class Merger:
         elif note.kind == "disturbed":
             text = f"the probe changes the training: {values['differences'][0]}"
             self.findings.divergences.append(Divergence((), values["probe"], "", "", text, True))
+        elif note.kind == "unanswered":
+            text = "the record does not say what it was told there, so that it was told the present"
+            position = position_from_json(values["position"])
+            self.findings.divergences.append(Divergence(position, values["what"], "", "", text))
         elif note.kind == "ended early" and self.part.is_early(values["at"]):
             stop = max(values["stop"], self.part.iterations)
             self._diverge((), "", f"{stop} iterations", f"{values['at']} iterations")
@@ -201,7 +207,7 @@ class Merger:
         same = recorded.data == event.data and recorded.tag == event.tag
         if same and _same_moment(recorded.position, event.position):
             self.findings.identical += 1
-        elif self._unsteady(recorded) or (not same and _differ_in_rates(recorded, event)):
+        elif self._unsteady(recorded) or (not same and _differ_in_rates(recorded, event, self.own)):
             self.findings.volatile += 1
         elif same:
             where = [f"{_text(record)} in iteration {_iterations(record)}" for record in (recorded, event)]
@@ -230,11 +236,15 @@ class Merger:
         statement = record.statement
         if record.channel is Channel.STDERR or self.is_volatile(statement.file, statement.line):
             return True
+        if record.name and record.name in self.names:
+            return True
         return _is_bar(record) and not self.prints(statement.file, statement.line)
 
     def _event_unsteady(self, event: LogRecord) -> bool:
         line = self.lines.recorded(event.statement.file, event.statement.line)
         if line is not None and self.is_volatile(event.statement.file, line):
+            return True
+        if event.name and event.name in self.names:
             return True
         return _is_bar(event) and not (line is not None and self.prints(event.statement.file, line))
 
@@ -263,12 +273,12 @@ def _is_bar(record: LogRecord) -> bool:
     return record.channel is Channel.STDOUT and is_bar(record.data.decode("utf-8", "replace"))
 
 
-def _differ_in_rates(recorded: LogRecord, event: LogRecord) -> bool:
-    """True if the two are equal but for values that are times or rates by their names."""
-    if recorded.tag != event.tag or is_rate(recorded.name):
+def _differ_in_rates(recorded: LogRecord, event: LogRecord, own: frozenset[str]) -> bool:
+    """True if the two are equal but for values that are a library's times or rates by their names."""
+    if recorded.tag != event.tag or is_rate(recorded.name, own):
         return recorded.tag == event.tag
     texts = [record.data.decode("utf-8", "replace") for record in (recorded, event)]
-    return recorded.tag in TEXTS and without_rates(texts[0]) == without_rates(texts[1])
+    return recorded.tag in TEXTS and without_rates(texts[0], own) == without_rates(texts[1], own)
 
 
 def _same_moment(recorded: Position, replayed: Position) -> bool:

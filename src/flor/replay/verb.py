@@ -27,10 +27,12 @@ from flor.replay.result import Result
 from flor.replay.saying import Saying
 from flor.replay.sources import check_syntax, present_sources, recorded_sources
 from flor.replay.surroundings import changed_inputs, other_versions
+from flor.replay.telling import told
 from flor.replay.weaving import Extent, Parts, weave
 from flor.source.logcalls import printing_lines
 from flor.source.newnames import new_names
 from flor.source.probes import diff_sources
+from flor.source.rates import own_names
 from flor.source.volatile import volatile_lines
 from flor.store.layout import Layout
 from flor.store.restores import note_restore
@@ -49,6 +51,7 @@ class Wish:
     probes: tuple[str, ...] = ()
     force: bool = False
     wall: str | None = None  # the best that this machine allows
+    volatile: tuple[str, ...] = ()  # variables and values that the user says differ from run to run
     tensorboard: Path | None = None  # where event files go; else under the replay's own folder
 
 
@@ -69,7 +72,9 @@ class Replay:
         self.histories = [History.of(rank) for rank in self.ranks]
         self.history = in_common(self.histories)
         kept = [(len(history.logs), len(history.loops), history.complete) for history in self.histories]
-        self.asked = question(self.sources.present, epochs=wish.epochs, kept=kept)  # a run may still be going
+        self.asked = question(  # a run may still be going
+            self.sources.present, epochs=wish.epochs, volatile=wish.volatile, kept=kept
+        )
         self.warnings: list[str] = []
         self._judge_edit()
 
@@ -148,6 +153,9 @@ class Replay:
         worked = time.perf_counter()
         result = self._merged(plan, crew.so_far() if error else crew.streams, stopped=error is not None)
         say.detail(f"merged {len(result.merged)} records in {time.perf_counter() - worked:.1f} s")
+        result.told += told(
+            result, crew.streams.values(), own_names(self.sources.recorded), noted=bool(self.run.facts.get("inputs"))
+        )
         result.told += [*changed_inputs(self.history), *other_versions(self.run, crew.streams.values())]
         result.events = deliver(folder, self.wish.tensorboard if result.exact else None)
         result.folder = folder
@@ -177,11 +185,7 @@ class Replay:
 
     def _merged(self, plan: Plan, streams: Streams, *, stopped: bool = False) -> Result:
         """One stream out of many, rank by rank; what a stopped replay has not done is not missed."""
-        volatile = volatile_lines(self.sources.recorded)
-        prints = printing_lines(self.sources.recorded)
-        merger = Merger(
-            self.edit.lines, lambda file, line: (file, line) in volatile, lambda file, line: (file, line) in prints
-        )
+        merger = self.merger()
         result = Result([], merger.findings, plan, 0.0, warnings=list(self.warnings), stopped=stopped)
         for rank, history in enumerate(self.histories):
             own = {number: events for (number, of_rank), events in streams.items() if of_rank == rank}
@@ -196,6 +200,18 @@ class Replay:
                 Layout(self.run.folder.path.parent.parent), restore=result.restoring, materialize=result.materializing
             )
         return result
+
+    def merger(self) -> Merger:
+        """What compares the workers' records with this run's."""
+        recorded, names = self.sources.recorded, self.wish.volatile
+        volatile, prints = volatile_lines(recorded, names), printing_lines(recorded)
+        return Merger(
+            self.edit.lines,
+            lambda file, line: (file, line) in volatile,
+            lambda file, line: (file, line) in prints,
+            names=frozenset(names),
+            own=own_names(recorded),
+        )
 
     def parts(self, plan: Plan, rank: int = 0) -> Parts:
         """The recorded logs, to be cut at iterations of the main loop."""
@@ -251,6 +267,7 @@ class Replay:
             without=not_in_common(self.histories),
             writes=tuple(sorted({path for history in self.histories for path in history.made})),
             wall=best_wall(folder, self.wish.wall),
+            volatile=self.wish.volatile,
         )
         return [replace(base, worker=number, segment=segment) for number, segment in enumerate(plan.segments)]
 

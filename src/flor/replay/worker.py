@@ -51,7 +51,6 @@ from flor.runtime.replaying import Replayer
 from flor.runtime.restoring import Checkpoints, Restorer
 from flor.runtime.scopes import ScopeReader
 from flor.runtime.session import Session
-from flor.state.allowance import Allowance
 from flor.store.layout import Layout
 from flor.store.run import open_run
 
@@ -96,8 +95,8 @@ class Worker:
         scopes = Declared(self.stage.scopes) if self.history.explicit else self.stage.scopes
         capturer = Capturer(scopes, DeadNames(self.run.sources))
         self.rewinder = Rewinder(self.overlay, self.journal.append)
-        volatile, clocks = Volatile(order.sources, order.new_names), Clocks.of(facts, self.run.ended)
-        allowed = Allowance(clocks.read, lambda name: volatile.is_added(name, self.stage.owns_module))
+        volatile = Volatile(order.sources, order.new_names, order.volatile)
+        allowed = volatile.allowance(Clocks.of(facts, self.run.ended), self.stage.owns_module)
         restorer = Restorer(scopes, checkpoints, volatile, self.rewinder.restore, allowed)
         self.replayer = (ExplicitReplayer if self.history.explicit else Replayer)(
             order.plan, order.segment, checkpoints, restorer, capturer, self.journal.append, self.stop, self._failed,

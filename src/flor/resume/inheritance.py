@@ -10,10 +10,11 @@ from pathlib import Path
 
 from flor.model.checkpoints import Checkpoint, Key
 from flor.model.edits import LineMap
-from flor.model.records import LogRecord, Note, Record, Source
+from flor.model.records import Inputs, LogRecord, Note, Record, Source
 from flor.query.runs import Run
 from flor.replay.history import History
 from flor.replay.weaving import Parts
+from flor.store.inputs import count, truncated
 from flor.store.reader import read_journal
 from flor.store.run import RunFolder
 
@@ -23,10 +24,14 @@ OWN = ("torch", "numpy", "trouble")  # what the new process notes itself
 def inherited(run: Run, history: History, target: Key, lines: LineMap) -> Iterator[Record]:
     """The records of the first part up to the checkpoint; statements are where the present sources have them."""
     left, known = logs_before(history, target), run.dropped
+    readings = history.checkpoints[target].inputs
     for record in read_journal(run.folder.fragments()[0]):
         if isinstance(record, LogRecord) and left:
             left -= 1
             yield moved(record, lines)
+        elif isinstance(record, Inputs) and readings > 0:
+            yield truncated(record, readings)
+            readings -= count(record)
         elif isinstance(record, Source) or (isinstance(record, Note) and record.kind not in OWN):
             if isinstance(record, Note) and record.kind == "checkpoint" and record.values["graph"] in known:
                 continue

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from flor.errors import FlorError, NothingToReplay, ReplayError, RestoreMismatch
 from flor.launch import script
 from flor.launch.conditions import begin_as_recorded
+from flor.launch.inputs import Answering, RecordedInputs
 from flor.launch.landing import Landing
 from flor.launch.liveness import DeadNames
 from flor.launch.muting import Muted
@@ -56,6 +57,7 @@ class Resumed:
         )
         self.target = self._choose()
         self.here = False  # at the checkpoint
+        self.answering: Answering | None = None  # until then, if the run noted what the world told it
         self.muted = Muted()
         self.recording: Recording = prepare(self._request())
         self.overlay = Overlay(self.recording.run.path / "beginning", pass_through=[Path(order.store)])
@@ -66,9 +68,13 @@ class Resumed:
         """Run the script; what it raises after the checkpoint, and its exit, come out unchanged."""
         recording = self.recording
         begin_as_recorded(self.run, recording.stage.imports)
-        recording.open_journal(resumed={"run": self.run.name, "position": self.position})
+        noted = bool(self.run.facts.get("inputs"))
+        recording.open_journal(resumed={"run": self.run.name, "position": self.position}, inputs=noted)
         recording.stage.imports.when("torch", self.overlay.patch_torch)
         recording.stage.follow(recording.session)
+        if noted:
+            self.answering = self._answering()
+            recording.stage.ask(self.answering, pid=self.run.facts["pid"])
         self.overlay.install()
         self.rewinder.begin(self.history.made)
         self.muted.install()
@@ -133,13 +139,21 @@ class Resumed:
         self._conduct(traveller, self._lost)
         return traveller
 
+    def _answering(self) -> Answering:
+        """Answer what the script's beginning asks the world as it was answered then."""
+        recording = self.recording
+        recorded = RecordedInputs.of(self.history.inputs)
+        return Answering(recorded, recording.session, recording.stage.name_of, self._noted)
+
     def _conduct(self, conductor: Any, on_failure: Any) -> None:
         guarded = self.recording.session.conductor
         assert isinstance(guarded, Guarded)
         guarded.conductor, guarded.on_failure = conductor, on_failure
 
     def _noted(self, note: Note) -> None:
-        """The script's beginning reads a file that the run has changed since."""
+        """The script's beginning reads a file that the run has changed since, or asks what the run did not ask."""
+        if note.kind == "unanswered":
+            self.recording.say(f"not sure to be as it was: the record does not say what {note.values['what']} was told")
         if note.kind == "lost file":
             self.recording.say(f"the script reads {note.values['path']}, whose content of that time is lost")
 
@@ -192,6 +206,9 @@ class Resumed:
             recording.say(text)
         with self.muted.originals():
             recording.listen()
+        if self.answering is not None:
+            self.answering.go_on()
+            recording.ask(self.history.checkpoints[self.target].inputs)
         self.here = True
         recording.session.in_chunks = True
         self._conduct(recording.recorder, recording._failed)

@@ -1,88 +1,49 @@
-"""Which log statements depend on the clock, the process or the machine, and so differ from run to run."""
+"""Which log statements a user calls volatile."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 
-from flor.source.bindings import Function, own_nodes
+from flor.source.libraries import LIBRARIES
 from flor.source.linemap import covered
-from flor.source.logcalls import imported_names, log_calls
-from flor.source.taint import Path, Tainted
+from flor.source.logcalls import dotted, imported_names, log_calls
 from flor.source.treediff import sections
 
-_ROUNDS = 12
+Lines = frozenset[tuple[str, int]]
 
 
-def volatile_lines(sources: Mapping[str, str]) -> set[tuple[str, int]]:
-    """The lines (file, line) of log statements whose value or occurrence is not the program's own doing."""
-    files, _ = _settled(sources)
-    return {(name, line) for name, file in files.items() for line in file.volatile()}
+def volatile_lines(sources: Mapping[str, str], names: Sequence[str]) -> Lines:
+    """The lines of log statements that are given one of these variables (`elapsed`, `self.start`) or lie there."""
+    if not names:
+        return frozenset()
+    return frozenset(
+        (file, line)
+        for file, tree in _trees(sources)
+        for statement, calls in _statements(tree)
+        if any(_gives(call, names) for call in calls) or f"{file}:{statement.lineno}" in names
+        for line in covered(statement)
+    )
 
 
-def volatile_paths(sources: Mapping[str, str]) -> set[Path]:
-    """The variables, as paths such as (self, start), whose values are not the program's own doing."""
-    _, project = _settled(sources)
-    return {path for _, _, path in project.paths}
+def _trees(sources: Mapping[str, str]) -> Iterator[tuple[str, ast.Module]]:
+    yield from ((file, ast.parse(text)) for file, text in sources.items() if _is_own(file))
 
 
-def _settled(sources: Mapping[str, str]) -> tuple[dict[str, _File], Tainted]:
-    """The project's files with the taint spread as far as it goes."""
-    project = Tainted()
-    files = {file: _File(file, ast.parse(text), project) for file, text in sources.items() if file.endswith(".py")}
-    for file in files.values():
-        project.declare(file.tree)
-    for _ in range(_ROUNDS):
-        known = project.size()
-        for file in files.values():
-            file.spread()
-        if project.size() == known:
-            break
-    return files, project
+def _is_own(file: str) -> bool:
+    return file.endswith(".py") and file not in LIBRARIES
 
 
-@dataclass
-class _File:
-    """One file on its way to a fixed point."""
+def _statements(tree: ast.Module) -> Iterator[tuple[ast.stmt, list[ast.Call]]]:
+    """Every simple statement that logs, with its calls."""
+    imports = imported_names(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt) and not sections(node):
+            calls = [call for call, _ in log_calls(node, imports)]
+            if calls:
+                yield node, calls
 
-    name: str
-    tree: ast.Module
-    project: Tainted
-    imports: Mapping[str, str] = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.imports = imported_names(self.tree)
-
-    def spread(self) -> None:
-        """Let the taint go one step further through every scope."""
-        self._scope(self.tree.body, "")
-
-    def _scope(self, body: list[ast.stmt], scope: str) -> None:
-        room = self.project.room(self.name, scope, self.imports)
-        for statement in body:
-            for node in own_nodes(statement):
-                room.step(node)
-                if isinstance(node, Function | ast.ClassDef):
-                    self._scope(node.body, f"{scope}.{node.name}")
-
-    def volatile(self) -> set[int]:
-        """The lines of log statements that are tainted."""
-        found: set[int] = set()
-        self._mark(self.tree.body, "", False, found)
-        return found
-
-    def _mark(self, body: list[ast.stmt], scope: str, doubtful: bool, found: set[int]) -> None:
-        """Collect the lines of a block; `doubtful` if whether it runs at all depends on the clock."""
-        room = self.project.room(self.name, scope, self.imports)
-        for statement in body:
-            inner = f"{scope}.{statement.name}" if isinstance(statement, Function | ast.ClassDef) else scope
-            blocks = sections(statement)
-            if not blocks:
-                calls = [call for call, _ in log_calls(statement, self.imports)]
-                if calls and (doubtful or any(room.logs_tainted(call) for call in calls)):
-                    found |= set(covered(statement))
-            test = getattr(statement, "test", None)
-            timed = doubtful or (isinstance(test, ast.expr) and room.holds(test))
-            for _, block in blocks:
-                self._mark(block, inner, timed, found)
+def _gives(call: ast.Call, names: Sequence[str]) -> bool:
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return any(dotted(part) in names for value in given for part in ast.walk(value))

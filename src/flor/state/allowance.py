@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from flor.state.snapshot import Node, Ref, Slot, Snapshot
 
 
-def _no_value(recorded: Slot, now: Slot) -> bool:
+def _no_value(recorded: Slot, now: Slot, owner: str, attribute: str) -> bool:
     return False
 
 
@@ -18,9 +18,13 @@ def _no_name(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Allowance:
-    """Plain values that are allowed to differ, and classes and methods, by name, that only the replayed program has."""
+    """Plain values that may differ, by the object that has them, and classes and methods that only the replay has.
 
-    values: Callable[[Slot, Slot], bool] = _no_value
+    The object is the nearest one around the value that is no built-in container, by its class (empty for a variable of
+    a scope), with the attribute that leads to the value.
+    """
+
+    values: Callable[[Slot, Slot, str, str], bool] = _no_value
     added: Callable[[str], bool] = _no_name
 
     def without_added(self, node: Node, snapshot: Snapshot) -> Node:

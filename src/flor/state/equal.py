@@ -13,6 +13,10 @@ from flor.state.snapshot import Address, Node, Ref, Slot, Snapshot
 NOT_COMPARED = frozenset({"inert", "refused", "module", "memmap", "weakref", "surroundings", "output", "logger"})
 
 
+Place = tuple[str, str]
+"""The nearest object around a slot, by its class, and the attribute that leads from there."""
+
+
 class Pairing:
     """Two graphs walked side by side; a node of one may stand for one node of the other only."""
 
@@ -21,44 +25,48 @@ class Pairing:
         self._there: dict[int, int] = {}
         self._back: dict[int, int] = {}
         self._seen: set[tuple[int, int]] = set()
-        self._queue: deque[tuple[int, int, str]] = deque()
+        self._queue: deque[tuple[int, int, str, Place]] = deque()
 
     def walk(self, one: Slot, other: Slot, path: str) -> Iterator[tuple[str, str]]:
         """Each difference below two slots: where, and what."""
-        yield from self._slots(one, other, path)
+        yield from self._slots(one, other, path, ("", ""))
         while self._queue:
-            a, b, where = self._queue.popleft()
-            yield from self._nodes(self.one.nodes[a], self.other.nodes[b], where)
+            a, b, where, place = self._queue.popleft()
+            yield from self._nodes(self.one.nodes[a], self.other.nodes[b], where, place)
 
-    def _slots(self, one: Slot, other: Slot, path: str) -> Iterator[tuple[str, str]]:
+    def _slots(self, one: Slot, other: Slot, path: str, place: Place) -> Iterator[tuple[str, str]]:
         if type(one) is Ref and type(other) is Ref:
-            yield from self._refs(int(one), int(other), path)
+            yield from self._refs(int(one), int(other), path, place)
         elif Address in (type(one), type(other)):
-            yield from self._addresses(one, other, path)
-        elif type(one) is Ref or type(other) is Ref or not (same_atom(one, other) or self.allowed.values(one, other)):
+            yield from self._addresses(one, other, path, place)
+        elif (
+            type(one) is Ref
+            or type(other) is Ref
+            or not (same_atom(one, other) or self.allowed.values(one, other, *place))
+        ):
             yield path, f"{self._show(one, self.one)} was recorded, now {self._show(other, self.other)}"
 
-    def _addresses(self, one: Slot, other: Slot, path: str) -> Iterator[tuple[str, str]]:
+    def _addresses(self, one: Slot, other: Slot, path: str, place: Place) -> Iterator[tuple[str, str]]:
         """The address of the same object, or of one that is gone: that says nothing in another process."""
         known = [slot.node for slot in (one, other) if type(slot) is Address]
         if len(known) == 2 and None not in known:
             if (one.form, one.offset, one.text) == (other.form, other.offset, other.text):
-                yield from self._refs(one.node, other.node, path)
+                yield from self._refs(one.node, other.node, path, place)
             else:
                 yield path, f"{one!r} was recorded, now {other!r}"
         elif len(known) == 1 and not may_be_address(one if type(other) is Address else other):
             yield path, f"{self._show(one, self.one)} was recorded, now {self._show(other, self.other)}"
 
-    def _refs(self, a: int, b: int, path: str) -> Iterator[tuple[str, str]]:
+    def _refs(self, a: int, b: int, path: str, place: Place) -> Iterator[tuple[str, str]]:
         if (a, b) in self._seen:
             return
         self._seen.add((a, b))
         if _has_identity(self.one.nodes[a]) and (self._there.setdefault(a, b) != b or self._back.setdefault(b, a) != a):
             yield path, "it is no longer the same object under each of its names"
             return
-        self._queue.append((a, b, path))
+        self._queue.append((a, b, path, place))
 
-    def _nodes(self, one: Node, other: Node, path: str) -> Iterator[tuple[str, str]]:
+    def _nodes(self, one: Node, other: Node, path: str, place: Place) -> Iterator[tuple[str, str]]:
         if one.kind in NOT_COMPARED and other.kind in NOT_COMPARED:
             return
         if one.kind == other.kind == "settings":
@@ -69,9 +77,9 @@ class Pairing:
         if told:
             yield path, told
             return
-        labels = one.slots()
+        labels, owns = one.slots(), _is_object(one)
         for (label, mine), (_, yours) in zip(labels, _aligned(one, other), strict=True):
-            yield from self._slots(mine, yours, path + label)
+            yield from self._slots(mine, yours, path + label, (one.cls, label.lstrip(".")) if owns else place)
 
     def _facts(self, one: Node, other: Node) -> str:
         if (one.kind, one.cls) != (other.kind, other.cls):
@@ -99,6 +107,11 @@ class Pairing:
 def same_atom(one: Slot, other: Slot) -> bool:
     """Equal and of one type; NaN equals NaN, and zero is not minus zero."""
     return type(one) is type(other) and (one == other or one != one) and repr(one) == repr(other)
+
+
+def _is_object(node: Node) -> bool:
+    """True for anything but a built-in container."""
+    return node.cls.partition(":")[0] not in ("", "builtins", "collections")
 
 
 def _has_identity(node: Node) -> bool:

@@ -74,7 +74,7 @@ def _like(now: Any, then: Any) -> Any:
 
 
 class Seeding(Reading):
-    """Seeds a generator, or makes one, from entropy if nothing is given: the entropy is drawn by us and handed to it."""
+    """Seeds a generator, or makes one, from entropy if nothing is given: we draw the entropy and hand it over."""
 
     plain = False
 
