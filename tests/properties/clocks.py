@@ -20,6 +20,7 @@ class Piece:
     end: str = ""
     files: dict[str, str] = field(default_factory=dict)
     stdin: str = ""
+    kept: bool = True  # False if no checkpoint can hold its state: replay executes all of it
 
 
 PIECES: dict[str, Piece] = {
@@ -50,20 +51,26 @@ PIECES: dict[str, Piece] = {
     ),
     "iterations a second": Piece(
         "import time\nlast_tick = time.perf_counter()",
-        inner="tick = time.perf_counter()\nprint(f'\\r{step}/3 {1 / (tick - last_tick):.1f} it/s', end='')\nlast_tick = tick",
+        inner="tick = time.perf_counter()\nprint(f'\\r{step}/3 {1 / (tick - last_tick):.1f} it/s', end='')"
+        "\nlast_tick = tick",
+        outer="print()",
     ),
     "nanoseconds": Piece("import time", inner="print(time.time_ns(), time.perf_counter_ns(), time.monotonic_ns())"),
-    "processor time": Piece("import time", outer="print(time.process_time(), time.thread_time(), time.process_time_ns())"),
+    "processor time": Piece(
+        "import time", outer="print(time.process_time(), time.thread_time(), time.process_time_ns())"
+    ),
     "the time as text": Piece(
         "import time as clock_module",
         outer="print(clock_module.ctime(), clock_module.strftime('%X %x'), clock_module.asctime())",
     ),
     "the time in parts": Piece(
-        "import time", outer="parts = time.localtime()\nprint(parts, parts.tm_zone, time.gmtime().tm_sec, time.gmtime(0).tm_year)"
+        "import time",
+        outer="parts = time.localtime()\nprint(parts, parts.tm_zone, time.gmtime().tm_sec, time.gmtime(0).tm_year)",
     ),
     "dates with zones": Piece(
         "import datetime as dt",
-        outer="print(dt.datetime.now(dt.timezone.utc), dt.datetime.now(tz=dt.timezone(dt.timedelta(hours=2))), dt.date.today())",
+        outer="print(dt.datetime.now(dt.timezone.utc), dt.date.today())\n"
+        "print(dt.datetime.now(tz=dt.timezone(dt.timedelta(hours=2))))",
     ),
     "utcnow and today": Piece(
         "from datetime import datetime, date",
@@ -180,20 +187,24 @@ PIECES: dict[str, Piece] = {
         inner="print('eta', eta())",
     ),
     "a settings module": Piece(
-        "import settings_of_run", outer="print(settings_of_run.STAMP, settings_of_run.since())",
-        files={"settings_of_run.py": """
+        "import settings_of_run",
+        outer="print(settings_of_run.STAMP, settings_of_run.since())",
+        files={
+            "settings_of_run.py": """
         import time
         from datetime import datetime
         STAMP = datetime.now().strftime("%Y%m%d-%H%M%S-%f")
         BEGUN = time.time()
         def since():
             return time.time() - BEGUN
-        """},
+        """
+        },
     ),
     "a callback in another file": Piece(
         "from callbacks_of_run import Trainer, SpeedCallback\ntrainer = Trainer([SpeedCallback()])",
         inner="trainer.step()",
-        files={"callbacks_of_run.py": """
+        files={
+            "callbacks_of_run.py": """
         import time
         class SpeedCallback:
             def on_step(self, trainer):
@@ -206,16 +217,20 @@ PIECES: dict[str, Piece] = {
                 self.iter_dt, self.iter_time = now - self.iter_time, now
                 for callback in self.callbacks:
                     callback.on_step(self)
-        """},
+        """
+        },
     ),
     "a name that another file imported": Piece(
-        "from clock_of_run import perf_counter, stamp", outer="print(perf_counter(), stamp())",
-        files={"clock_of_run.py": """
+        "from clock_of_run import perf_counter, stamp",
+        outer="print(perf_counter(), stamp())",
+        files={
+            "clock_of_run.py": """
         from time import *
         from datetime import datetime
         def stamp(make=datetime.now):
             return make(), time()
-        """},
+        """
+        },
     ),
     "time stamps of logging": Piece(
         """
@@ -240,21 +255,31 @@ PIECES: dict[str, Piece] = {
     "a bar on stderr": Piece("from tqdm import tqdm", outer="for _ in tqdm(range(3)):\n    pass"),
     "comprehensions and lambdas": Piece(
         "import time\nwhen = lambda: time.time()",
-        outer="print([time.time() for _ in range(2)], {n: when() for n in range(2)}, list(map(lambda _: when(), range(2))))",
+        outer="print([time.time() for _ in range(2)], {n: when() for n in range(2)})\n"
+        "print(list(map(lambda _: when(), range(2))))",
     ),
-    "a key that is called by sorted": Piece("import time", outer="print(sorted(range(3), key=lambda _: -time.perf_counter()))"),
+    "a key that is called by sorted": Piece(
+        "import time", outer="print(sorted(range(3), key=lambda _: -time.perf_counter()))"
+    ),
     "a generator": Piece(
-        "import time\ndef ticks():\n    while True:\n        yield time.time()\nticking = ticks()", end="print(next(ticking), next(ticking))"
+        "import time\ndef ticks():\n    while True:\n        yield time.time()\nticking = ticks()",
+        end="print(next(ticking), next(ticking))",
+        kept=False,
     ),
-    "a run id of uuid": Piece("import uuid\nfrom uuid import uuid4", "print(uuid.uuid1())", "print(uuid4(), str(uuid.uuid4())[:8])"),
+    "a run id of uuid": Piece(
+        "import uuid\nfrom uuid import uuid4", "print(uuid.uuid1())", "print(uuid4(), str(uuid.uuid4())[:8])"
+    ),
     "secrets": Piece(
-        "import secrets", outer="print(secrets.token_hex(4), secrets.token_urlsafe(3), secrets.randbelow(99), secrets.choice('abc'))"
+        "import secrets",
+        outer="print(secrets.token_hex(4), secrets.token_urlsafe(3), secrets.randbelow(99), secrets.choice('abc'))",
     ),
     "a seed of the system's": Piece(
-        "import os, random\nseed = int.from_bytes(os.urandom(4), 'little')\nseeded = random.Random(seed)", outer="print(seed, seeded.random())"
+        "import os, random\nseed = int.from_bytes(os.urandom(4), 'little')\nseeded = random.Random(seed)",
+        outer="print(seed, seeded.random())",
     ),
     "generators without a seed": Piece(
-        "import random\nimport numpy as np\nunseeded, rng, old = random.Random(), np.random.default_rng(), np.random.RandomState()",
+        "import random\nimport numpy as np\nunseeded = random.Random()\n"
+        "rng, old = np.random.default_rng(), np.random.RandomState()",
         outer="print(unseeded.random(), rng.random(), old.rand())",
     ),
     "seeding from entropy": Piece(
@@ -262,10 +287,12 @@ PIECES: dict[str, Piece] = {
         outer="print(random.random(), np.random.rand(), torch.rand(1).item())",
     ),
     "a generator of torch's": Piece(
-        "import torch\ngenerator = torch.Generator()\nprint(generator.seed())", outer="print(torch.rand(1, generator=generator).item())"
+        "import torch\ngenerator = torch.Generator()\nprint(generator.seed())",
+        outer="print(torch.rand(1, generator=generator).item())",
     ),
     "SystemRandom": Piece(
-        "import random\nfrom random import SystemRandom", outer="print(SystemRandom().random(), random.SystemRandom().randint(0, 99))"
+        "import random\nfrom random import SystemRandom",
+        outer="print(SystemRandom().random(), random.SystemRandom().randint(0, 99))",
     ),
     "the process": Piece("import os", outer="print(os.getpid(), os.getppid())"),
     "the host": Piece(
@@ -282,9 +309,10 @@ PIECES: dict[str, Piece] = {
     "questions to the user": Piece("answer = input('name? ')", outer="print(answer)", stdin="Ada\n"),
     "lines of stdin": Piece(
         "import sys\nfirst = sys.stdin.readline()\nothers = [line.strip() for line in sys.stdin]",
-        outer="print(first, others)", stdin="one\ntwo\nthree\n",
+        outer="print(first, others)",
+        stdin="one\ntwo\nthree\n",
     ),
-}  # fmt: skip
+}
 
 
 def program(*names: str) -> str:

@@ -67,6 +67,11 @@ class Reading:
         """The value that was kept so; who calls may rely on every effect of the true function."""
         return kept
 
+    def __getattr__(self, name: str) -> Any:
+        if name == "__wrapped__":  # a copy under way has nothing yet
+            raise AttributeError(name)
+        return getattr(self.__wrapped__, name)
+
     def __reduce__(self) -> str:
         return self.__name__
 

@@ -40,7 +40,10 @@ class Measured(Reading):
     def ask(self, args: Given, options: Options) -> tuple[Any, Atom]:
         """Measure."""
         value = self.call(*args, **options)
-        return value, json.dumps(value)
+        try:
+            return value, json.dumps(value)
+        except (TypeError, ValueError):
+            return value, value  # which is not kept
 
     def answer(self, kept: Atom, args: Given, options: Options) -> Any:
         """The measurement of then; the function is called, since it may do what it measures."""
@@ -267,6 +270,8 @@ def _at_terminal() -> bool:
 class Kill(Reading):
     """`os.kill` where the script was told the process id of the recorded run: that is this process."""
 
+    plain = False
+
     def __init__(self, function: Any, module: str, name: str, then: int) -> None:
         super().__init__(function, module, name)
         self.then = then
@@ -280,6 +285,8 @@ class Kill(Reading):
 class Process(Reading):
     """`psutil.Process(pid)`: the recorded process id is that of this process."""
 
+    plain = False
+
     def __init__(self, function: Any, module: str, name: str, then: int) -> None:
         super().__init__(function, module, name)
         self.call = lambda pid=None: function(None if pid == then else pid)
@@ -291,6 +298,8 @@ class Process(Reading):
 
 class SystemRandomMaker(Reading):
     """Makes a `random.SystemRandom` whose two sources of numbers are readings."""
+
+    plain = False
 
     def __init__(self, function: Any, module: str, name: str) -> None:
         super().__init__(function, module, name)

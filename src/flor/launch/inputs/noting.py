@@ -20,6 +20,7 @@ MANY = 1000  # readings that wait for the next record, at the most
 BOUND = 64 << 20  # bytes of readings that a run keeps
 LAST = struct.calcsize("<I")
 FOREIGN = -1
+ATOMS = frozenset({float, int, str, bytes, type(None)})
 
 
 def site_name(reading: Reading, file: str, code: CodeType) -> str:
@@ -60,6 +61,8 @@ class Noting:
         return self.name_of(frame.f_code.co_filename) is not None
 
     def _note(self, reading: Reading, kept: Atom, frame: FrameType | None) -> None:
+        if type(kept) not in ATOMS:
+            return
         sites = reading.sites
         site = FOREIGN
         while frame is not None:
