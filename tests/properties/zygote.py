@@ -101,7 +101,8 @@ def _import_everything() -> None:
     import flor.record
     import flor.replay.report
     import flor.replay.verb
-    import flor.replay.worker  # noqa: F401
+    import flor.replay.worker
+    import flor.resume.process  # noqa: F401
 
     sys.path.insert(0, str(HERE))
     for name in sys.argv[1:]:
@@ -230,6 +231,14 @@ def replay(workers: int, result: str) -> None:
         "said": "; ".join(map(str, [*done.warnings, *done.findings.divergences[:2]])),
         "again": [str(note) for note in done.notes],
         "stdout": b"".join(record.data for record in records if record.channel is Channel.STDOUT).decode(),
+        **{
+            origin: b"".join(
+                merged.record.data
+                for merged in done.merged
+                if merged.origin == origin and merged.record.channel is Channel.STDOUT
+            ).decode()
+            for origin in ("recorded", "hindsight")
+        },
         "logs": [[r.name, int(r.tag), r.data.hex()] for r in records if r.channel is Channel.FLOR],
         "checked": done.findings.checkpoints,
         "restored": done.restored,
@@ -267,11 +276,47 @@ def _in_fork(work: Callable[[], None]) -> None:
     sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
+def killed(moment: str, count: int) -> None:
+    """`flor record`, which is killed at the n-th moment of a kind."""
+    from flor.record import Recording
+    from flor.runtime import materializing, recording, writer
+    from flor.store.journal import JournalWriter
+
+    left = [count]
+
+    def here(*_: Any) -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def before(owner: Any, name: str) -> None:
+        real = getattr(owner, name)
+        setattr(owner, name, lambda *args, **more: (here(), real(*args, **more))[1])
+
+    def behind(owner: Any, name: str) -> None:
+        real = getattr(owner, name)
+        setattr(owner, name, lambda *args, **more: (real(*args, **more), here())[0])
+
+    match moment:
+        case "log":
+            behind(JournalWriter, "log")
+        case "boundary":
+            before(recording.Recorder, "boundary")
+        case "pack":
+            before(materializing, "write_pack")
+        case "announced":
+            behind(writer.CheckpointWriter, "_write")
+        case "end":
+            before(Recording, "_ended")
+    record()
+
+
 STEPS: dict[str, Callable[..., None]] = {
     "plain": plain,
     "record": record,
     "replay": replay,
     "worker": worker,
+    "killed": killed,
     "resume": resume,
 }
 
