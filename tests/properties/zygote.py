@@ -229,6 +229,7 @@ def replay(workers: int, result: str) -> None:
     found = {
         "exit": 0 if done.exact else 3,
         "said": "; ".join(map(str, [*done.warnings, *done.findings.divergences[:2]])),
+        "told": done.told,
         "again": [str(note) for note in done.notes],
         "stdout": b"".join(record.data for record in records if record.channel is Channel.STDOUT).decode(),
         **{

@@ -55,6 +55,7 @@ class JournalWriter:
         self._failing = threading.Lock()  # taken by the first failure, for good
         self.waiting: list[Entry] = []  # readings that are written before the next record
         self._putting = threading.Lock()
+        self.readings = 0  # bytes of readings so far
         # The number is given back only when no thread can be on its way to write to it.
         weakref.finalize(self, files.close_quietly, fd).atexit = False
         forks.forsake_in_child(self._forsake)
@@ -105,7 +106,7 @@ class JournalWriter:
             body = _pack(MARK, _LOG, size, channel, tag, len(position), name_id, statement_id, time) + rest
             frame = body + _digest(body, self._salt)
             if self.waiting:
-                self.put_down()
+                frame = self._taken() + frame  # one write for both
             if size > LIMIT:
                 self._drop(f"{size} bytes are too long for a log record")
             elif _write(self._fd, frame) != len(frame):
@@ -127,21 +128,33 @@ class JournalWriter:
         else:
             self._append(*encode(record))
 
-    def put_down(self) -> int:
-        """Write the readings that wait, as one frame; how many bytes that were."""
+    def put_down(self) -> None:
+        """Write the readings that wait, as one frame."""
+        frame = self._taken()
+        if not frame or self.closed:
+            return
+        try:
+            if _write(self._fd, frame) != len(frame):
+                self._write_again(frame)
+        except OSError as error:
+            self._fail(error)
+
+    def _taken(self) -> bytes:
+        """The frame of the readings that wait; none if another thread, or a call that was interrupted, takes them."""
         if not self.waiting or not self._putting.acquire(blocking=False):
-            return 0  # another thread, or the call that a signal handler interrupted, is at it
+            return b""
         try:
             entries = self.waiting[:]
             del self.waiting[: len(entries)]  # what another thread adds meanwhile stays
             payload = pack(entries)
-            self._write_frame(Kind.INPUTS, payload)
-        except (struct.error, OverflowError, ValueError) as error:
-            self._drop(f"readings: {error}")
-            return 0
+            self.readings += len(payload)
+            self._tick()
+            return frame_bytes(Kind.INPUTS, payload, self._salt)
+        except (struct.error, OverflowError, ValueError):
+            self._write_frame(*encode(Note("dropped", {"reason": "readings that can't be packed"})))
+            return b""
         finally:
             self._putting.release()
-        return len(payload)
 
     def size(self) -> int:
         """How many bytes the journal has."""

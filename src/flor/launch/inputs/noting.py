@@ -9,7 +9,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from flor.model.positions import MODULE
-from flor.model.records import Atom, Note
+from flor.model.records import Note
 from flor.runtime.readings import Given, Options, Reading
 from flor.runtime.session import Session
 from flor.runtime.sites import LoopFrame
@@ -37,7 +37,6 @@ class Noting:
         self.session = session
         self.name_of = name_of
         self.count = 0
-        self.bytes = 0
         self.full = False
         self._stack = session.stack
         self._waiting = journal.waiting
@@ -53,36 +52,37 @@ class Noting:
             return reading.call(*args, **options)
         else:
             value, kept = reading.ask(args, options)
-        self._note(reading, kept, frame)
+        if type(kept) not in ATOMS:
+            return value
+        site = reading.sites.get(id(frame.f_code), FOREIGN)
+        if site == FOREIGN:
+            site = self._site(reading, frame)
+        stack = self._stack
+        if stack:
+            at = stack[-1]
+            begun = at.seen if at.given is None else at.given()
+            self._waiting.append((at.head or self._head(at), begun - 1 if begun else 0, site, kept))
+        else:
+            self._waiting.append((b"", 0, site, kept))
+        self.count += 1
+        if len(self._waiting) >= MANY:
+            self._put_down()
         return value
 
     def owns(self, frame: FrameType) -> bool:
         """True for a frame of the project."""
         return self.name_of(frame.f_code.co_filename) is not None
 
-    def _note(self, reading: Reading, kept: Atom, frame: FrameType | None) -> None:
-        if type(kept) not in ATOMS:
-            return
-        sites = reading.sites
-        site = FOREIGN
+    def _site(self, reading: Reading, frame: FrameType | None) -> int:
+        """The site of the nearest frame of the project."""
         while frame is not None:
             code = frame.f_code
-            found = sites.get(id(code))
+            found = reading.sites.get(id(code))
             site = self._new_site(reading, code) if found is None else found
             if site != FOREIGN:
-                break
+                return site
             frame = frame.f_back
-        stack = self._stack
-        if stack:
-            at = stack[-1]
-            begun = at.seen if at.given is None else at.given()
-            entry = (at.head or self._head(at), begun - 1 if begun else 0, site, kept)
-        else:
-            entry = (b"", 0, site, kept)
-        self._waiting.append(entry)
-        self.count += 1
-        if len(self._waiting) >= MANY or self.journal.closed:
-            self._put_down()
+        return self.journal.intern("")
 
     def _new_site(self, reading: Reading, code: CodeType) -> int:
         file = self.name_of(code.co_filename)
@@ -101,8 +101,8 @@ class Noting:
         return head
 
     def _put_down(self) -> None:
-        self.bytes += self.journal.put_down()
-        if self.bytes > BOUND or self.journal.closed:
+        self.journal.put_down()
+        if self.journal.readings > BOUND or self.journal.closed:
             self.full = True
             self._waiting.clear()
             self.journal.append(Note("inputs end", {"readings": self.count}))
