@@ -9,6 +9,7 @@ from types import CodeType
 from flor.launch.project import Project
 from flor.source.instrument import instrument
 from flor.source.libraries import excerpt, watched
+from flor.source.stores import Stores, stores_of
 
 Keep = Callable[[str, str, bytes], None]
 """Told of each file that is executed: name in the store, module name, bytes."""
@@ -34,6 +35,7 @@ class Compiler:
         self.texts = texts or {}  # what to execute in place of what is on disk
         self.doubtful = doubtful or {}  # lines of probes to be watched, file by file
         self.probes = probes or {}  # lines of all probes, file by file
+        self.stores = Stores()  # attributes that the files compiled so far put on what they import
         self.rename = rename  # what a loop is called, where that differs from its place in the source
 
     def compiles(self, path: str) -> bool:
@@ -60,6 +62,7 @@ class Compiler:
                 source, path, "exec", ast.PyCF_ONLY_AST, dont_inherit=True
             )  # no frame of `ast` in a traceback
             assert isinstance(tree, ast.Module)
+            self.stores |= stores_of(tree)
             doubtful, probes = (lines.get(name, frozenset()) for lines in (self.doubtful, self.probes))
             marked = instrument(tree, name, self.rename, doubtful, probes)
         except SyntaxError:

@@ -33,7 +33,7 @@ class Stage:
         self.compiler = compiler
         self.imports = ImportWatch(on_trouble)
         self.signals = SignalWatch()
-        self.scopes = ScopeReader(self.owns_code, self.owns_module)
+        self.scopes = ScopeReader(self.owns_code, self.owns_module, lambda: compiler.stores)
         self.inputs: InputWatch | None = None
 
     def enter(

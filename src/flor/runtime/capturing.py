@@ -42,6 +42,7 @@ class Capturer:
             scopes,
             project=self.scopes.owns_module,
             optional=self.optional(scopes, key, caller),
+            of_classes=self.scopes.stores().of_classes,
             memory=self.memory,
             admit=admit,
             budget_nodes=budget_nodes,
@@ -57,7 +58,12 @@ class Capturer:
     def whole(self, caller: FrameType) -> Snapshot:
         """What the program's state is now, all names alike."""
         scopes = self.scopes.read(caller, None)
-        return capture(scopes, project=self.scopes.owns_module, optional={s: scopes[s].keys() for s in scopes})
+        return capture(
+            scopes,
+            project=self.scopes.owns_module,
+            optional={s: scopes[s].keys() for s in scopes},
+            of_classes=self.scopes.stores().of_classes,
+        )
 
     def optional(self, scopes: Scopes, key: Key, caller: FrameType) -> dict[str, frozenset[str]]:
         """The names of the loop's own scope that nothing reads any more."""

@@ -17,6 +17,7 @@ from flor.errors import Damaged, RestoreMismatch
 from flor.model.checkpoints import Checkpoint, FileFact, Key, content_name
 from flor.model.positions import Execution
 from flor.runtime.capturing import DeadNames
+from flor.runtime.owners import read_like
 from flor.runtime.scopes import ITEM, ScopeReader
 from flor.runtime.sites import LoopFrame
 from flor.state import Snapshot, decode, differences, restore
@@ -102,6 +103,8 @@ class Restorer:
         snapshot = self.checkpoints.load(key)
         import_missing(snapshot)
         scopes = self.scopes.read(caller, frame)
+        owners = read_like({scope: names for scope, names in snapshot.roots.items() if scope not in scopes})
+        scopes.update(owners)
         missing = [scope for scope in snapshot.roots if scope not in scopes]
         if missing:
             raise RestoreMismatch(f"The recorded program had {missing[0]} here, this one does not.", where=str(key))

@@ -10,7 +10,9 @@ from types import CodeType, FrameType
 from typing import Any
 
 from flor.model.positions import MODULE
+from flor.runtime.owners import bind_owners, read_owners
 from flor.runtime.sites import NOTHING, LoopFrame
+from flor.source.stores import Stores
 
 Scopes = dict[str, dict[str, Any]]
 ITEM = "item"
@@ -23,9 +25,15 @@ HIDDEN = frozenset(
 class ScopeReader:
     """Reads and binds names of live frames and modules of the project."""
 
-    def __init__(self, owns: Callable[[CodeType], bool], owns_module: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        owns: Callable[[CodeType], bool],
+        owns_module: Callable[[str], bool],
+        stores: Callable[[], Stores] = Stores,
+    ) -> None:
         self.owns = owns
         self.owns_module = owns_module
+        self.stores = stores  # attributes that the sources put on what they import
         self._known: tuple[int, list[str]] = (0, [])
 
     def read(self, caller: FrameType, loop: LoopFrame | None) -> Scopes:
@@ -35,6 +43,7 @@ class ScopeReader:
             scopes[f"frame{len(scopes)}:{frame.f_code.co_qualname}"] = locals_of(frame)
         for name in sorted(self.modules()):
             scopes[f"module:{name}"] = visible(vars(sys.modules[name]))
+        scopes.update(read_owners(self.stores(), self.owns_module))
         if loop is not None and loop.item is not NOTHING:
             scopes[ITEM] = {ITEM: loop.item}
         return scopes
@@ -67,6 +76,7 @@ class ScopeReader:
                 namespace[key] = value
             for key in unbind.get(scope, set()):
                 namespace.pop(key, None)
+        bind_owners(values, unbind)
 
 
 def is_module_level(frame: FrameType) -> bool:

@@ -11,9 +11,10 @@ from typing import Any
 from flor.state import closure, loaded
 from flor.state.copying import demand, give_back, plan, seen, take
 from flor.state.demand import Admit, Answer, always
+from flor.state.handlers.classes import CODE
 from flor.state.late import LateCopy
 from flor.state.memory import Memory
-from flor.state.names import type_name
+from flor.state.names import lookup, name_of, type_name
 from flor.state.paths import Paths, all_roots
 from flor.state.snapshot import Refusal, Slot, Snapshot
 from flor.state.walk import TooMany, Walker
@@ -30,6 +31,7 @@ def capture(
     *,
     project: Callable[[str], bool],
     optional: Mapping[str, AbstractSet[str]] | None = None,
+    of_classes: AbstractSet[str] = frozenset(),
     memory: Memory | None = None,
     budget_nodes: int | None = None,
     admit: Admit = always,
@@ -42,7 +44,7 @@ def capture(
         with quiet_torch(), no_collection():
             memory = memory or Memory()
             walk = Walker(project, budget_nodes, memory.kinds)
-            _capture(snapshot, scopes, walk, optional or {}, memory, admit)
+            _capture(snapshot, scopes, walk, optional or {}, of_classes, memory, admit)
     except TooMany:
         snapshot.declined = True
         snapshot.refusals.append(Refusal("", "graph", f"more than {budget_nodes} objects are reachable"))
@@ -93,12 +95,15 @@ def _capture(
     scopes: Scopes,
     walk: Walker,
     optional: Mapping[str, AbstractSet[str]],
+    of_classes: AbstractSet[str],
     memory: Memory,
     admit: Admit,
 ) -> None:
     snapshot.nodes, snapshot.blobs = walk.nodes, walk.blobs
     snapshot.world = {name: walk.slot(generator) for name, generator in world().items()}
     _walk_required(snapshot, walk, scopes, optional)
+    if of_classes:
+        _walk_classes(snapshot, walk, of_classes)
     for name, owner in closure.hidden_owners(walk, memory):
         snapshot.hidden[name] = walk.slot(owner)
         walk.run()
@@ -152,6 +157,18 @@ def _walk_required(snapshot: Snapshot, walk: Walker, scopes: Scopes, optional: M
     for scope, names in scopes.items():
         dead = optional.get(scope, frozenset())
         snapshot.roots[scope] = {name: walk.slot(obj) for name, obj in _named(names) if name not in dead}
+    walk.run()
+
+
+def _walk_classes(snapshot: Snapshot, walk: Walker, attributes: AbstractSet[str]) -> None:
+    """Attributes that the script puts on classes of libraries that it does not name: on those of the objects here."""
+    for cls in dict.fromkeys(owner for met in walk.classes() for owner in met.__mro__):
+        own = type.__dict__["__dict__"].__get__(cls)
+        if walk.project(cls.__module__) or lookup(name_of(cls)) is not cls:
+            continue
+        for name in sorted(attributes & own.keys()):
+            if not isinstance(own[name], CODE):
+                snapshot.roots.setdefault(f"owner:{name_of(cls)}", {})[name] = walk.slot(own[name])
     walk.run()
 
 

@@ -139,6 +139,10 @@ class Walker:
         for finish in self._later:
             finish(self.known)
 
+    def classes(self) -> list[type]:
+        """The classes of what was met so far."""
+        return list(self._kinds)
+
     def places(self) -> Places:
         """Where everything was that this walk met."""
         return Places(self._memo, [(use.region.address, use.ref) for use in self.uses.values()])

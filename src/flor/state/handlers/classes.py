@@ -14,7 +14,7 @@ from flor.state.handler import MISSING, Handler, Load, Walk
 from flor.state.names import lookup, name_of
 from flor.state.snapshot import Node, Slot
 
-_CODE = (
+CODE = (
     property,
     types.GetSetDescriptorType,
     types.MemberDescriptorType,
@@ -33,7 +33,7 @@ def state_of(cls: type) -> dict[str, Any]:
         return dict(cls._member_map_)
     found = {}
     for name, value in list(cls.__dict__.items()):
-        if name.startswith(("__", "_abc_")) or isinstance(value, _CODE):
+        if name.startswith(("__", "_abc_")) or isinstance(value, CODE):
             continue
         found[name] = value.__func__ if isinstance(value, _WRAPPERS) else value
     return found
