@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import torch
 from tqdm import tqdm
 
 from flor.state import differences
+from flor.state.settings import SURROUNDINGS
 from tests.state.conftest import Trip
 
 
@@ -153,3 +155,35 @@ def test_what_works_on_its_own_is_refused(trip: Trip) -> None:
 
 def _wait(stop: threading.Event) -> None:
     stop.wait()
+
+
+def test_a_deleted_variable_stays_deleted_and_a_new_one_goes(trip: Trip, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SURROUNDINGS, "first", {**os.environ, "FLOR_TEST_OLD": "1", "FLOR_TEST_KEPT": "1"})
+    monkeypatch.delenv("FLOR_TEST_OLD", raising=False)
+    monkeypatch.setenv("FLOR_TEST_KEPT", "1")
+
+    def change() -> None:
+        monkeypatch.setenv("FLOR_TEST_OLD", "2")
+        monkeypatch.setenv("FLOR_TEST_LATER", "2")
+        monkeypatch.delenv("FLOR_TEST_KEPT")
+
+    trip.after({"s": {}}, change)
+    assert "FLOR_TEST_OLD" not in os.environ and "FLOR_TEST_LATER" not in os.environ
+    assert os.environ["FLOR_TEST_KEPT"] == "1"
+
+
+def test_functions_and_filters_that_libraries_were_given_are_put_back(trip: Trip) -> None:
+    filters = list(warnings.filters)
+
+    def change() -> None:
+        np.set_printoptions(formatter={"float": str})
+        np.seterrcall(print)
+        warnings.simplefilter("always", ResourceWarning)
+
+    try:
+        trip.after({"s": {}}, change)
+        assert np.get_printoptions()["formatter"] is None and np.geterrcall() is None
+        assert warnings.filters == filters
+    finally:
+        np.set_printoptions(formatter=None)
+        np.seterrcall(None)

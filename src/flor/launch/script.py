@@ -17,6 +17,7 @@ from flor.launch.project import PACKAGE
 from flor.launch.target import Target, set_path
 from flor.runtime import hooks
 from flor.runtime.interrupts import runs_the_script
+from flor.state.settings import SURROUNDINGS
 
 Hook = Callable[[type[BaseException], BaseException, TracebackType | None], Any]
 
@@ -29,6 +30,7 @@ def run(target: Target, compiler: Compiler) -> None:
     sys.argv[:] = target.argv
     set_path(target.path_entry)
     forget_shadowed(target.path_entry)
+    SURROUNDINGS.begin()
     try:
         if target.module is not None:
             run_module(target.module)

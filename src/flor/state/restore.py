@@ -33,7 +33,7 @@ def restore(
         loading = Loading(snapshot, live, _reach(snapshot, kept), allowed)
         loading.make_all()
         loading.fill_all()
-    put_settings(snapshot)
+    put_settings(snapshot, loading)
     return _rebinding(snapshot, scopes, kept, loading)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from flor.state.handler import Handler, Load, Walk
 from flor.state.names import type_name
 from flor.state.settings import SETTINGS, SURROUNDINGS
-from flor.state.snapshot import Node, Snapshot
+from flor.state.snapshot import Node, Slot, Snapshot
 
 
 class SettingsHandler(Handler):
@@ -16,8 +17,14 @@ class SettingsHandler(Handler):
     kind = "settings"
 
     def save(self, obj: Any, walk: Walk) -> Node:
-        """Every setting as an attribute."""
-        return Node(self.kind, type_name(obj), None, (), obj.read())
+        """Every setting as an attribute, plain or not."""
+        objects = {name: walk.slot(value) for name, value in obj.objects().items()}
+        return Node(self.kind, type_name(obj), None, (), {**obj.read(), **objects})
+
+    def pairs(self, node: Node, live: Any) -> Iterator[tuple[Slot, Any]]:
+        """Those that are objects."""
+        present = live.objects()
+        return ((slot, present[name]) for name, slot in node.attrs.items() if name in present)
 
     def make(self, node: Node, live: Any, load: Load) -> Any:
         """Each process has one."""
@@ -34,10 +41,11 @@ class SurroundingsHandler(SettingsHandler):
         return SURROUNDINGS
 
 
-def put_settings(snapshot: Snapshot) -> None:
+def put_settings(snapshot: Snapshot, load: Load) -> None:
     """Put the saved settings back; outside of everything that itself sets some of them."""
     for node in snapshot.nodes:
-        if node.kind == SettingsHandler.kind:
-            SETTINGS.write(node.attrs)
-        elif node.kind == SurroundingsHandler.kind:
-            SURROUNDINGS.write(node.attrs)
+        if node.kind in (SettingsHandler.kind, SurroundingsHandler.kind):
+            settings = SETTINGS if node.kind == SettingsHandler.kind else SURROUNDINGS
+            values = {name: load(slot) for name, slot in node.attrs.items()}
+            settings.write(values)
+            settings.put(values)
