@@ -128,6 +128,11 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     ),
     "one difference is no difference": ("merging", "return not self.divergences", "return len(self.divergences) < 2"),
     "all of a killed run may go on": ("weaving", "cut_off = extent.cut_off and at_end", "cut_off = extent.cut_off"),
+    "no run that was interrupted may go on": (
+        "weaving",
+        "at_end = all(record.channel is Channel.STDERR for record in behind)",
+        "at_end = not behind",
+    ),
     "no killed run may go on": ("weaving", "cut_off = extent.cut_off and at_end", "cut_off = False"),
     "segments overlap by an iteration": (
         "weaving",

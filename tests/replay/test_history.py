@@ -34,6 +34,14 @@ def test_a_loop_too_short_to_be_noted_has_ended_all_the_same() -> None:
     assert killed.under_way(killed.loops[EPOCHS]) and not killed.under_way(killed.loops[SHOW])
 
 
+def test_a_loop_that_was_left_by_ctrl_c_has_not_ended() -> None:
+    run = history(complete=True, last=EPOCHS.loop)
+    run.interrupted, run.ends = True, {EPOCHS: 1}
+    assert run.under_way(run.loops[EPOCHS]) and run.cut_off
+    run.ends[EPOCHS] = 0  # something was logged behind it
+    assert not run.under_way(run.loops[EPOCHS])
+
+
 def test_iterations_that_were_not_measured_one_by_one_share_the_rest_of_the_time() -> None:
     assert LoopRun(EPOCHS, 4, 10.0, (1.0, 3.0)).costs(4) == [1.0, 3.0, 3.0, 3.0]
     assert LoopRun(EPOCHS, 4, 10.0).cost(1, 3) == 5.0

@@ -548,6 +548,15 @@ CASES: dict[str, Callable[[Layer], None]] = {
         shows="begin b00 b01 c0 b10 b11 [p]",
         identical=6,
     ),
+    "an interrupted run is replayed beyond its record, which ends with a traceback": Case(
+        [[segment(), *replayed(RUN[:7]), probe("p", 1), ended("stopped")]],
+        recorded=[*KILLED, log(0, "KeyboardInterrupt", channel=Channel.STDERR, file="")],
+        killed=True,
+        iterations=2,
+        segments=(Segment(0, 2, None),),
+        shows="begin b00 b01 c0 b10 b11 [p] KeyboardInterrupt",
+        identical=6,
+    ),
     "a killed run differs": Case(
         [[segment(), *replayed(RUN[:5]), again(RUN[5], "x"), ended("stopped")]],
         recorded=KILLED,

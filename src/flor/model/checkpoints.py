@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from flor.model.positions import Execution, Level, Position
+from flor.model.positions import Execution, Level, Position, readable
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +15,12 @@ class Key:
 
     execution: Execution
     iteration: int | None
+
+    def readable(self, names: dict[str, str]) -> str:
+        """The moment for people: `main/epoch=3`, or `the end of main/epoch=3/batch`."""
+        level = Level(self.execution.loop, self.execution.occurrence, self.iteration or 0)
+        text = readable((*self.execution.parent, level), names)
+        return text if self.iteration is not None else f"the end of {text.rpartition('=')[0] or text}"
 
     def as_json(self) -> dict[str, Any]:
         """Plain JSON."""

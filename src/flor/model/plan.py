@@ -18,6 +18,11 @@ class Segment:
     stop: int | None
     resume: int | None  # the resume point to jump to; None means from the script's beginning
 
+    def __str__(self) -> str:
+        begin = "the script's beginning" if self.resume is None else f"the checkpoint at {self.resume}"
+        end = "the script's end" if self.stop is None else str(self.stop)
+        return f"iterations {self.start} to {end}, from {begin}"
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:

@@ -60,7 +60,8 @@ class Crew:
         """Keep what a team has done, or have it tried again."""
         said = [self._said(team.number, rank) for rank in range(len(team.jobs))]
         for rank, own in enumerate(said):
-            for line in account(own, worker_name(team.number, rank, len(said)), time.monotonic() - team.started):
+            name, names = worker_name(team.number, rank, len(said)), self.ranks[rank].loop_names
+            for line in account(own, name, time.monotonic() - team.started, names):
                 self.say.detail(line)
         trouble = self._trouble(team, said)
         if trouble is None:
@@ -136,7 +137,8 @@ class Crew:
             if refused.values["key"] in order.without and less.segment == order.segment:
                 raise trouble  # nothing is left to be done without
             self.orders[team.number] = less
-            self._tell_again(team.number, f"the checkpoint at {refused.values['key']} was refused", less.segment)
+            place = self._place(refused.values["key"])
+            self._tell_again(team.number, f"the checkpoint at {place} was refused", less.segment)
             self.say.detail(f"worker {team.number}: {refused.values['error']}")
         elif code == 0 or tries > RETRIES:
             raise trouble  # what the script raised once it will raise again
@@ -145,6 +147,11 @@ class Crew:
             self._tell_again(team.number, f"it ended with code {code}", again.segment)
         else:
             self._tell_again(team.number, f"it ended with code {code}", order.segment)
+
+    def _place(self, text: str) -> str:
+        """Where the checkpoint is that a worker names, for people."""
+        key = next((key for key in self.history.checkpoints if str(key) == text), None)
+        return key.readable(self.ranks[0].loop_names) if key is not None else text
 
     def _tell_again(self, number: int, why: str, segment: Segment) -> None:
         """Say that a worker is sent again; more than the first time only to one who wants to know everything."""
@@ -194,7 +201,7 @@ class Crew:
         return None
 
 
-def account(said: Sequence[Record], name: str, seconds: float) -> list[str]:
+def account(said: Sequence[Record], name: str, seconds: float, names: dict[str, str]) -> list[str]:
     """What one worker did, in lines for `--verbose`."""
     notes = [record for record in said if isinstance(record, Note)]
     ended = next((record.values for record in said if isinstance(record, Ended)), {})
@@ -205,9 +212,11 @@ def account(said: Sequence[Record], name: str, seconds: float) -> list[str]:
                 f"{name}: came to iteration {note.values['start']} after {note.values.get('seconds', 0.0):.1f} s"
             )
         elif note.kind == "restored":
-            lines.append(f"{name}: restored {Key.from_json(note.values)} in {note.values['seconds']:.3f} s")
+            lines.append(
+                f"{name}: restored {Key.from_json(note.values).readable(names)} in {note.values['seconds']:.3f} s"
+            )
         elif note.kind == "refused":
-            lines.append(f"{name}: refused {note.values['key']}: {note.values['error']}")
+            lines.append(f"{name}: refused a checkpoint: {note.values['error']}")
     for loop, (executed, skipped) in ended.get("loops", {}).items():
         lines.append(f"{name}: {loop} was executed {executed} times and skipped {skipped} times")
     return lines

@@ -10,7 +10,7 @@ from typing import Any
 from flor.model.checkpoints import Checkpoint, Key, execution_from_json
 from flor.model.explicit import is_block
 from flor.model.positions import Execution
-from flor.model.records import Inputs, LogRecord, Note
+from flor.model.records import Channel, Inputs, LogRecord, Note
 from flor.query.runs import Run
 from flor.store.reader import read_journal
 
@@ -143,6 +143,10 @@ class History:
 
     def under_way(self, loop: LoopRun) -> bool:
         """True if the run was killed in this loop; other loops of unknown length were too short to be noted."""
+        if self.interrupted and loop.seconds is not None:  # the exception ended it, if nothing came after it
+            behind = self.logs[self.ends.get(loop.execution, 0) :]
+            silent = all(record.channel is Channel.STDERR for record in behind)  # but for the traceback
+            return silent and Key(loop.execution, None) not in self.checkpoints
         if self.complete or loop.seconds is not None:
             return False
         last = self.logs[-1].position if self.logs else ()

@@ -89,8 +89,8 @@ class Replay:
         """Do it; a result with an `error` has what was computed before that."""
         begun = time.perf_counter()
         plan = self.plan()
-        say.detail(f"planned in {time.perf_counter() - begun:.1f} s: {len(plan.segments)} workers")
-        for text in (*plan.reasons, *(str(segment) for segment in plan.segments)):
+        say.detail(f"planned in {time.perf_counter() - begun:.1f} s: {counted(len(plan.segments), 'worker')}")
+        for text in (*plan.reasons, *(f"worker {n}: {segment}" for n, segment in enumerate(plan.segments))):
             say.detail(text)
         recorded = self.history.logs
         if not self.edit.probes and not self.edit.others:

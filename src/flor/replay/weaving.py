@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from flor.model.plan import Plan, Segment
 from flor.model.positions import Execution
-from flor.model.records import LogRecord, Record
+from flor.model.records import Channel, LogRecord, Record
 from flor.replay.merging import Merged, Merger, Part
 
 
@@ -38,7 +38,8 @@ class Parts:
     def part(self, plan: Plan, segment: Segment, *, first: bool, extent: Extent) -> Part:
         """What a segment is compared with; only what reaches the end of the record may go on where that was cut."""
         recorded = self.of(segment, first=first)
-        at_end = segment.stop is None or self.at(segment.stop) == len(self.recorded)
+        behind = () if segment.stop is None else self.recorded[self.at(segment.stop) :]
+        at_end = all(record.channel is Channel.STDERR for record in behind)  # the traceback of a Ctrl-C, at most
         cut_off = extent.cut_off and at_end
         return Part(recorded, segment, plan.iterations, cut_off, extent.stopped, failed=extent.failed)
 

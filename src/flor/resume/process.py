@@ -20,7 +20,6 @@ from flor.launch.overlay import Overlay
 from flor.launch.rewind import Rewinder
 from flor.launch.volatility import Volatile
 from flor.model.checkpoints import Key
-from flor.model.positions import Level, readable
 from flor.model.records import Note, Record, Source
 from flor.query.runs import Run
 from flor.record import Outcome, Recording, Request, prepare
@@ -92,10 +91,7 @@ class Resumed:
     @property
     def position(self) -> str:
         """Where the checkpoint is, for people."""
-        execution, iteration = self.target.execution, self.target.iteration
-        where = (*execution.parent, Level(execution.loop, execution.occurrence, iteration or 0))
-        text = readable(where, self.run.loop_names)
-        return text if iteration is not None else f"the end of {text.rpartition('=')[0]}"
+        return self.target.readable(self.run.loop_names)
 
     # -- before the checkpoint ---------------------------------------------------------------------
 
