@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import mmap
 import os
 import resource
 import sys
@@ -120,6 +121,8 @@ class Recording:
         self.begun = time.time()
         self.clock = time.perf_counter()
         self.sources: dict[str, bytes] = {}
+        self.forks = 0
+        self.children_print = mmap.mmap(-1, 1)  # shared with forked children, which set it when they print
         request = self.request
         self.libraries = watched_libraries(request.exclude) if request.libraries is None else list(request.libraries)
         project = Project.around(
@@ -176,7 +179,7 @@ class Recording:
         values.update(libraries=self.libraries, **more)
         self.journal.append(Facts(values))
         atexit.register(self.finish)
-        os.register_at_fork(after_in_child=_in_child)
+        os.register_at_fork(after_in_child=self._in_child, after_in_parent=self._forked)
         self.syncer.start()
         self.stage.imports.when("torch", lambda torch: self._note("torch", **facts.torch_facts(torch)))
         self.stage.imports.when("numpy", lambda numpy: self._note("numpy", **numpy_facts(numpy)))
@@ -239,6 +242,8 @@ class Recording:
             "cpu_seconds": usage.ru_utime + usage.ru_stime,
             "records": self.logbook.records,
             "lost": self.logbook.lost,
+            "forks": self.forks,
+            "children_print": self.children_print[0] != 0,
             "packages": facts.packages_loaded(),
             "devices": facts.devices(sys.modules.get("torch")),
             "loops": {
@@ -293,7 +298,11 @@ class Recording:
     def _disk_failed(self, error: OSError) -> None:
         self.say(f"the run can no longer be kept: {error}; training goes on [disk-failed]")
 
+    def _forked(self) -> None:
+        self.forks += 1
 
-def _in_child() -> None:
-    """A forked child is not recorded."""
-    current.session = None
+    def _in_child(self) -> None:
+        """A forked child is not recorded; that it prints is told to its parent."""
+        current.session = None
+        if hasattr(self, "logbook"):
+            self.logbook.only_note_prints(self.children_print)

@@ -93,7 +93,7 @@ def replay(everything: bool, only_plan: bool, yes: bool, verbose: bool, as_json:
     with progress(lambda: work.plan().estimate) as bar:
         result = work.perform(Saying(bar, _say, _say if verbose else nothing))
     if everything and work.history.children_print:
-        result.warnings.append("the script starts programs that share its stdout: what they print is not recorded")
+        result.warnings.append("the script starts processes that share its stdout: what they print is not recorded")
     if as_json:
         for row in result_json(work, result, everything):
             sys.stdout.write(json.dumps(row) + "\n")

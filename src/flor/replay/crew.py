@@ -15,6 +15,7 @@ from flor.model.checkpoints import Key
 from flor.model.plan import Order, Segment, worker_name
 from flor.model.records import Ended, Note, Record
 from flor.query.runs import Run
+from flor.replay.children import with_children
 from flor.replay.eventfiles import WORK
 from flor.replay.executors.local import Job, LocalExecutor, Team, cores
 from flor.replay.history import History
@@ -120,8 +121,9 @@ class Crew:
 
     def _said(self, number: int, rank: int) -> list[Record]:
         name = worker_name(number, rank, len(self.ranks))
-        found = [path for path in self.folder.glob(f"{name}.*") if path.suffix in (".live", ".journal")]
-        return list(read_journal(found[0])) if found else []
+        found = [path for suffix in (".journal", ".live") if (path := self.folder / f"{name}{suffix}").exists()]
+        said = list(read_journal(found[0])) if found else []
+        return with_children(said, self.folder, name, self.orders[number].probe_lines)
 
     def _keep(self, team: Team, said: Sequence[list[Record]]) -> None:
         before = self.finished.get(team.number, [])

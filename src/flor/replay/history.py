@@ -52,7 +52,8 @@ class History:
     ends: dict[Execution, int] = field(default_factory=dict)  # loop execution -> how many logs came before its end
     reads: dict[str, tuple[int, int]] = field(default_factory=dict)  # data file -> size, time
     made: dict[str, str] = field(default_factory=dict)  # path -> what the run first did to it
-    children_print: bool = False  # programs that the script started may have printed: that is not in the record
+    children_print: bool = False  # processes that the script started may have printed: that is not in the record
+    forked: bool = False  # the script forked, and what its children entered is not in the record
     resumed: bool = False  # True if several processes trained it, one after the other
     explicit: bool = False  # True if the user's script named its loops and blocks, and began the run itself
     complete: bool = True  # False if the run was killed: then `entered` is not known
@@ -93,6 +94,8 @@ class History:
         history.complete = bool(ended)
         history.interrupted = ended.get("status") == "interrupted"
         history.failed = {"finished": False, "failed": True}.get(ended.get("status", ""))
+        history.forked = bool(ended.get("forks", True))
+        history.children_print |= bool(ended.get("children_print"))
         history.seconds = float(ended.get("seconds", 0.0))
         if not history.resumed:  # else only the last process of several says what it has entered
             history.entered = {loop: frozenset(facts["functions"]) for loop, facts in ended.get("loops", {}).items()}

@@ -6,12 +6,16 @@ of a probe are compared with nothing, a worker that is killed is sent again, and
 
 from __future__ import annotations
 
+import os
 import threading
+import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
 from flor.model.records import Channel, Record
+from flor.replay.children import journal_of_child
 from flor.runtime.logbook import Logbook
 from flor.runtime.sites import LoopFrame
 from flor.store.frames import Opening
@@ -45,26 +49,30 @@ class JoiningJournal(JournalWriter):
         self.probes: set[int] = set()  # the numbers of statements that are probes
         self.line: Line | None = None
         self._joining = threading.RLock()
+        self.forked: float | None = None  # when, in a child that has not logged yet
+        self._parents = path  # journal
         self._busy = False  # so that a signal handler which logs knows that it finds us in the middle of a call
 
     def log(
-        self, channel: int, name_id: int, statement_id: int, position: bytes, tag: int, data: bytes, time: float
+        self, channel: int, name_id: int, statement_id: int, position: bytes, tag: int, data: bytes, at: float
     ) -> None:
         """Take one record; a probe's unfinished line waits for its rest."""
         place = (channel, name_id, statement_id, position, tag)
+        if self.forked is not None:
+            self._begin_in_child(self.forked)
         with self._joining:
             if self._busy:
-                super().log(*place, data, time)
+                super().log(*place, data, at)
                 return
             self._busy = True
             try:
                 if self.line is not None and self.line.place != place:
                     self._put_down()
                 if statement_id in self.probes and channel in STREAMS:
-                    self.line = self.line or Line(place, time)
+                    self.line = self.line or Line(place, at)
                     self._add(data)
                 else:
-                    super().log(*place, data, time)
+                    super().log(*place, data, at)
             finally:
                 self._busy = False
 
@@ -91,6 +99,19 @@ class JoiningJournal(JournalWriter):
         """In a forked child: another thread may have had the lock, and will never give it back here."""
         self._joining, self._busy, self.line = threading.RLock(), False, None
         super()._forsake()
+        self.forked = time.time()
+
+    def _begin_in_child(self, forked: float) -> None:
+        """A child logs into a journal of its own; it has none as long as it logs nothing."""
+        self.forked = None
+        with suppress(OSError):
+            self.begin_anew(journal_of_child(self._parents, os.getpid(), forked))
+
+    def put_down(self) -> None:
+        """Write a line that is not whole."""
+        with self._joining:
+            if not self._busy:
+                self._put_down()
 
     def _add(self, data: bytes) -> None:
         assert self.line is not None

@@ -11,6 +11,7 @@ from flor.model.edits import LineMap
 from flor.model.plan import Segment
 from flor.model.positions import Execution, Position
 from flor.model.records import Channel, Ended, LogRecord, Note, Record, Statement, Tag
+from flor.replay.children import SPANNING
 from flor.source.rates import is_bar, is_rate, without_rates
 
 Origin = Literal["recorded", "hindsight"]
@@ -160,6 +161,8 @@ class Merger:
             text = "the record does not say what it was told there, so that it was told the present"
             position = position_from_json(values["position"])
             self.findings.divergences.append(Divergence(position, values["what"], "", "", text))
+        elif note.kind == SPANNING:
+            self._say("a probe logs in a process that was forked before the segment or outlives it, and reads ahead")
         elif note.kind == "ended early" and self.part.is_early(values["at"]):
             stop = max(values["stop"], self.part.iterations)
             self._diverge((), "", f"{stop} iterations", f"{values['at']} iterations")

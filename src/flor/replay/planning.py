@@ -100,11 +100,12 @@ def _loops_entering(probe: Probe, sources: Sources, history: History) -> set[str
     if probe.function == MODULE:
         return set()
     name = f"{probe.file}::{probe.function}"
-    if history.complete and any(name in functions for functions in history.entered.values()):
-        return {loop for loop, functions in history.entered.items() if name in functions}
+    entered = {loop for loop, functions in history.entered.items() if name in functions}
+    if history.complete and entered and not history.forked:
+        return entered
     trees = {file: ast.parse(text) for file, text in sources.recorded.items()}
     found = loops_that_may_enter(trees, probe.file, probe.function)
-    return None if found is None else {str(loop) for loop in found}
+    return None if found is None else entered | {str(loop) for loop in found}
 
 
 def make_plan(

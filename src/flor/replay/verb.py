@@ -15,6 +15,7 @@ from flor.model.plan import Order, Plan, Segment
 from flor.model.positions import readable
 from flor.query.costs import counted
 from flor.query.runs import Run
+from flor.replay.children import MARK, about_children, children_print
 from flor.replay.crew import Crew, Streams
 from flor.replay.eventfiles import KEPT, WORK, deliver
 from flor.replay.history import History
@@ -38,7 +39,7 @@ from flor.store.layout import Layout
 from flor.store.restores import note_restore
 
 SILENT = Saying()
-LEFTOVERS = ("files*", f"{WORK}*", "*.json", "*.done")  # what workers leave in a replay's folder
+LEFTOVERS = ("files*", f"{WORK}*", "*.json", "*.done", f"*{MARK}*")  # what workers leave in a replay's folder
 
 
 @dataclass(frozen=True)
@@ -157,6 +158,8 @@ class Replay:
             result, crew.streams.values(), own_names(self.sources.recorded), noted=bool(self.run.facts.get("inputs"))
         )
         result.told += [*changed_inputs(self.history), *other_versions(self.run, crew.streams.values())]
+        result.told += about_children(crew.streams.values())
+        self.history.children_print |= children_print(crew.streams.values())
         result.events = deliver(folder, self.wish.tensorboard if result.exact else None)
         result.folder = folder
         result.seconds = time.perf_counter() - begun

@@ -51,6 +51,7 @@ from flor.runtime.replaying import Replayer
 from flor.runtime.restoring import Checkpoints, Restorer
 from flor.runtime.scopes import ScopeReader
 from flor.runtime.session import Session
+from flor.store.forks import forsake_in_child
 from flor.store.layout import Layout
 from flor.store.run import open_run
 
@@ -107,6 +108,7 @@ class Worker:
 
     def _session(self, scopes: ScopeReader) -> Session:
         conductor = Guarded(self.replayer, self._failed)
+        forsake_in_child(conductor.forsake)
         if isinstance(scopes, Declared):
             return ExplicitSession(self.journal.intern, conductor, scopes, self.journal.append)
         return Session(self.journal.intern, conductor, in_chunks=False)
@@ -191,6 +193,7 @@ class Worker:
 
         def left(status: int) -> NoReturn:
             if os.getpid() != pid:
+                self.journal.put_down()
                 leave(status)
             self._seal("exited", {"code": status})
             leave(0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import sys
 from collections.abc import Callable
+from mmap import mmap
 from threading import get_ident
 from time import time
 from types import CodeType, FrameType
@@ -50,8 +51,17 @@ class Logbook:
         self.lost = 0  # pieces that could not be kept; a replay that lost any is not exact
         self.stand_ins: list[CodeType] = []  # functions of ours that stand in for a library's
         self.write_stdout: Callable[[str], int] | None = None  # ours, if stdout is watched
-        self._log = sink.log
+        self._log: Callable[..., None] = sink.log
         self._stack = session.stack
+
+    def only_note_prints(self, flag: mmap) -> None:
+        """In a forked child of a recorded script: nothing is kept but whether it printed."""
+
+        def log(channel: int, *_: Any) -> None:
+            if channel == Channel.STDOUT:
+                flag[0] = 1
+
+        self._log = log
 
     def text(self, channel: Channel, text: str, frame: FrameType) -> None:
         """A piece that was written to a stream."""

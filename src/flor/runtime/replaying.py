@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from time import time
 from types import FrameType, GeneratorType
 from typing import Any, NoReturn
 
@@ -18,6 +19,7 @@ from flor.runtime.probing import ProbeWatch
 from flor.runtime.restoring import Checkpoints, Restorer
 from flor.runtime.session import Session
 from flor.runtime.sites import LoopFrame, clock
+from flor.store.forks import living_children
 
 SKIP, JUMP = "skip", "jump"
 BEGUN = clock()  # about when the worker was started
@@ -101,8 +103,7 @@ class Replayer:
         elif index:
             self._check(Key(execution, index), frame, caller)
         if index == self.segment.stop:
-            self.note(Note("stopped", {"at": index}))
-            self.stop()
+            self._stop(index)
         if index == self.segment.start and not self.collecting:
             self.collecting = True
             self._begin(index)
@@ -114,7 +115,7 @@ class Replayer:
         if frame.key == SKIP:
             self._restore(key, frame, caller)
             self.counts.count(key.execution.loop, skipped=True)
-            self.note(Note("skipped", key.as_json()))
+            self.note(Note("skipped", {**key.as_json(), "time": time()}))
             if key.execution == self.plan.main and not self.collecting:
                 self.collecting = True
                 self._begin(self.plan.iterations)
@@ -130,8 +131,12 @@ class Replayer:
         Counted by boundaries: a `while` loop has one more than iterations, and the last may have a checkpoint.
         """
         if self.reached + 1 >= stop >= self.plan.iterations:
-            self.stop()
+            self._stop(stop)
         self.note(Note("ended early", {"stop": stop, "at": self.reached + 1}))
+
+    def _stop(self, iteration: int) -> NoReturn:
+        self.note(Note("stopped", {"at": iteration, **_now()}))
+        self.stop()
 
     def left(self, frame: LoopFrame, now: float) -> None:
         """Remember where an exception that leaves loops was raised: in the innermost of them."""
@@ -159,7 +164,7 @@ class Replayer:
 
     def _begin(self, iteration: int) -> None:
         """The segment begins here; what is logged from now on counts."""
-        self.note(Note("segment", {"start": iteration, "seconds": clock() - BEGUN}))
+        self.note(Note("segment", {"start": iteration, "seconds": clock() - BEGUN, **_now()}))
 
     def _into_main(self, frame: LoopFrame) -> Callable[[Iterable[Any]], Iterator[Any]] | None:
         """Let the main loop begin at the resume point: items before it are taken and dropped."""
@@ -213,6 +218,11 @@ class Replayer:
         position: Position = self.session.position()
         above = position[: self.session.stack.index(frame)] if frame in self.session.stack else position
         return Execution(above, frame.site.loop, frame.occurrence)
+
+
+def _now() -> dict[str, Any]:
+    """When this is, and which processes live beyond it: what these log is on both sides."""
+    return {"time": time(), "children": living_children()}
 
 
 def _contains_main(execution: Execution, main: Execution) -> bool:

@@ -198,6 +198,17 @@ class JournalWriter:
             self.closed = True
             self._let_go()
 
+    def begin_anew(self, path: Path) -> None:
+        """Go on in a file of one's own, in a forked child; what was interned before the fork is defined there too."""
+        self._interning, self._syncing = threading.RLock(), threading.RLock()  # another thread may have had them
+        opening = Opening(int.from_bytes(os.urandom(8), "little"), time.time_ns())
+        fd = files.create(path, os.O_APPEND)
+        locks.lock(fd)
+        files.write_all(fd, opening_bytes(opening))
+        self._fd, self._salt, self.path, self.closed = fd, opening.salt, path, False
+        for text, number in list(self._ids.items()):
+            self._append(Kind.INTERN, intern_payload(number, text))
+
     def _append_log(self, record: LogRecord) -> None:
         name, statement = self.intern(record.name), self.intern(str(record.statement))
         try:
