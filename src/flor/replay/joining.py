@@ -107,7 +107,7 @@ class JoiningJournal(JournalWriter):
         with suppress(OSError):
             self.begin_anew(journal_of_child(self._parents, os.getpid(), forked))
 
-    def put_down(self) -> None:
+    def finish_line(self) -> None:
         """Write a line that is not whole."""
         with self._joining:
             if not self._busy:

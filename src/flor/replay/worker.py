@@ -193,7 +193,7 @@ class Worker:
 
         def left(status: int) -> NoReturn:
             if os.getpid() != pid:
-                self.journal.put_down()
+                self.journal.finish_line()
                 leave(status)
             self._seal("exited", {"code": status})
             leave(0)

@@ -201,6 +201,8 @@ class JournalWriter:
     def begin_anew(self, path: Path) -> None:
         """Go on in a file of one's own, in a forked child; what was interned before the fork is defined there too."""
         self._interning, self._syncing = threading.RLock(), threading.RLock()  # another thread may have had them
+        self._putting = threading.Lock()
+        self.waiting.clear()  # the parent's
         opening = Opening(int.from_bytes(os.urandom(8), "little"), time.time_ns())
         fd = files.create(path, os.O_APPEND)
         locks.lock(fd)
