@@ -83,7 +83,23 @@ for epoch in range(5):
 """
 
 
-@pytest.mark.parametrize("program", [ATTRIBUTES, SETTINGS], ids=["attributes", "settings"])
+GRAPHS = """
+import time
+import torch
+
+torch.manual_seed(1)
+weight, buffer = torch.randn(4, requires_grad=True), torch.zeros(4)
+for epoch in range(4):
+    for batch in range(4):
+        loss = (weight * batch).sin().sum()
+        buffer += loss.detach()
+        time.sleep(0.02)
+    print(f"epoch {epoch} {loss.item():.6f}")
+    print("probe", epoch, loss.grad_fn.name(), loss.grad_fn.next_functions[0][0].name(), buffer._version)  #@
+"""
+
+
+@pytest.mark.parametrize("program", [ATTRIBUTES, SETTINGS, GRAPHS], ids=["attributes", "settings", "graphs"])
 def test_what_no_variable_holds_is_as_in_a_full_run(workshop: Workshop, program: str) -> None:
     done = workshop.judged(program)
     assert "exact" in done.stderr, done.stderr

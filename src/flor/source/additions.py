@@ -13,6 +13,7 @@ from flor.source.carried import find_carried
 from flor.source.changes import change_of_header, change_of_statements
 from flor.source.flows import Flow
 from flor.source.fresh import fresh_names
+from flor.source.graphs import graph_reads
 from flor.source.harmless import find_doubts
 from flor.source.linemap import covered
 from flor.source.logcalls import imported_names, kind_of_call, log_calls
@@ -107,6 +108,7 @@ class _FileJudge:
     def _probe(self, statement: ast.stmt, gap: Gap) -> Probe:
         lines, reads = covered(statement), frozenset(read_names(statement))
         touched = reads | bound_names(statement)
+        graph = graph_reads(statement)
         return Probe(
             file=self.edit.file,
             function=gap.function,
@@ -115,8 +117,8 @@ class _FileJudge:
             kind=self._kind(statement),
             reads=reads,
             doubts=find_doubts(statement, self._setting(statement, gap)),
-            carries=self.carried.by(statement, gap.function, touched),
-            deferred=self._deferred(statement, gap),
+            carries=self.carried.by(statement, gap.function, touched) | graph,
+            deferred=bool(graph) or self._deferred(statement, gap),
         )
 
     def _setting(self, statement: ast.stmt, gap: Gap) -> Setting:
