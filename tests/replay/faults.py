@@ -21,6 +21,7 @@ FAULTS: dict[str, tuple[str, str, str]] = {
         "without_rates(texts[0], own) == without_rates(texts[1], own)",
         "'runtime' in texts[0]",
     ),
+    "a rate may have a name of the project's own": ("merging", "is_rate(recorded.name, own)", "is_rate(recorded.name)"),
     "names are not compared": (
         "merging",
         "(recorded.channel, recorded.name, here.file) != (event.channel, event.name, there.file)",

@@ -835,3 +835,14 @@ def ranks(layer: Layer) -> None:
             [r.data for r in read_journal(path) if isinstance(r, LogRecord)] for path in sorted(Path(name).iterdir())
         ]
     assert sorted(found) == [[b"other rank"], [b"p", b"q"]]
+
+
+@row
+def own_rates(layer: Layer) -> None:
+    """A rate under a name of the project's own is compared."""
+    recorded = log(END, "1", channel=Channel.FLOR, name="train_runtime", tag=Tag.INT)
+    for own, divergences in ((frozenset(), 0), (frozenset({"train_runtime"}), 1)):
+        merger = layer.merging.Merger(LINES, lambda *_: False, own=own)
+        part = layer.merging.Part([recorded], Segment(0, None, None))
+        list(merger.merge(part, whole(again(recorded, "2"))))
+        assert len(merger.findings.divergences) == divergences
