@@ -28,7 +28,7 @@ DOCS = HERE.parents[1] / "docs" / "capture.md"
 KEPT, EXECUTED, TOLD = "kept", "executed", "told"
 BEGIN, END = "<!-- holders: begin -->", "<!-- holders: end -->"
 WAYS = ("a probe", "training after a jump", "`flor resume`")
-MODULES = ("pandas", "PIL.Image", "sklearn.linear_model", "scipy.sparse", "torch.utils.tensorboard", "rich.progress")
+MODULES = ("tqdm",)
 """Imported by the zygote, so that no step has to."""
 
 PROGRAM = """\
@@ -170,9 +170,14 @@ def rows_of_docs() -> dict[str, tuple[str, ...]]:
     return {name: tuple(words) for name, *words in cells[2:]}
 
 
+def _is_asked(name: str, words: list[str]) -> bool:
+    asked = [word for word in words if not word.startswith("--")]
+    return not asked or any(word in name for word in asked)
+
+
 def main(words: list[str]) -> None:
     """Judge those whose names have a word; all, with `--write`, into the docs."""
-    chosen = [h for h in HOLDERS.values() if all(word in h.name for word in words if not word.startswith("--"))]
+    chosen = [h for h in HOLDERS.values() if _is_asked(h.name, words)]
     rows: dict[str, tuple[str, ...]] = {}
     with Zygote(*MODULES) as zygote:
         for holder in chosen:

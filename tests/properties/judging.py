@@ -13,6 +13,7 @@ from typing import Any
 
 from zygote import Ran, Zygote
 
+from flor.launch.handles import ReadLater, insufficient
 from flor.model.checkpoints import Key
 from flor.model.plan import Order, Plan, Segment
 from flor.model.positions import Execution
@@ -66,10 +67,10 @@ class Recorded:
         """The checkpoints that replay may use, or that many of them, spread evenly."""
         texts = recorded_sources(self.found)
         never = loops_with_else(Sources(texts, texts))
-        usable = (
-            key for key in self.history.checkpoints if key.iteration is not None or key.execution.loop not in never
-        )
-        keys = sorted(usable, key=str)
+        held = self.history.checkpoints
+        lacking = insufficient(held, ReadLater(texts))
+        usable = (key for key in held if key.iteration is not None or key.execution.loop not in never)
+        keys = sorted((key for key in usable if key not in lacking), key=str)
         if most is None or len(keys) <= most:
             return keys
         return [keys[number * (len(keys) - 1) // (most - 1)] for number in range(most)]

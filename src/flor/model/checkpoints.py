@@ -65,6 +65,15 @@ def content_name(digest: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Unaccounted:
+    """An object whose state a checkpoint does not hold: the names that lead to it, its type, and why."""
+
+    names: tuple[str, ...]
+    type: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Checkpoint:
     """A checkpoint that exists: announced in the journal after its bytes were durable."""
 
@@ -77,6 +86,7 @@ class Checkpoint:
     unkept: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     files: Mapping[str, FileFact] = field(default_factory=dict)
     inputs: int = 0  # how many readings of the clock and the like came before it
+    unaccounted: tuple[Unaccounted, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Plain JSON."""
@@ -89,6 +99,7 @@ class Checkpoint:
             "bytes_written": self.bytes_written,
             "files": {path: list(fact) for path, fact in self.files.items()},
             "inputs": self.inputs,
+            "unaccounted": [[list(one.names), one.type, one.reason] for one in self.unaccounted],
             "unkept": {scope: dict(names) for scope, names in self.unkept.items()},
         }
 
@@ -96,4 +107,6 @@ class Checkpoint:
     def from_json(cls, values: Mapping[str, Any]) -> Checkpoint:
         """What `as_json` wrote."""
         files = {path: (size, time, digest) for path, (size, time, digest) in values["files"].items()}
-        return cls(**{**values, "key": Key.from_json(values["key"]), "files": files})
+        lacking = values.get("unaccounted", ())  # older ones have none
+        others = tuple(Unaccounted(tuple(names), kind, reason) for names, kind, reason in lacking)
+        return cls(**{**values, "key": Key.from_json(values["key"]), "files": files, "unaccounted": others})

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flor.errors import EditRefused, NothingToReplay, ProbeFailed, ReplayError, Stopped, WorkerFailed
+from flor.launch.handles import ReadLater, insufficient
 from flor.launch.wall.choice import best_wall
 from flor.launch.wall.layer import delete
 from flor.model.edits import Edit
@@ -72,6 +73,9 @@ class Replay:
         self.sources = Sources(recorded, {name: text for name, text in present.items() if text is not None})
         self.histories = [History.of(rank) for rank in self.ranks]
         self.history = in_common(self.histories)
+        self.lacking = insufficient(self.history.checkpoints, ReadLater(self.sources.present, self.sources.loop_ids()))
+        held = {key: one for key, one in self.history.checkpoints.items() if key not in self.lacking}
+        self.history = replace(self.history, checkpoints=held)
         kept = [(len(history.logs), len(history.loops), history.complete) for history in self.histories]
         self.asked = question(  # a run may still be going
             self.sources.present, epochs=wish.epochs, volatile=wish.volatile, kept=kept
@@ -90,6 +94,8 @@ class Replay:
         """Do it; a result with an `error` has what was computed before that."""
         begun = time.perf_counter()
         plan = self.plan()
+        if self.lacking:
+            say.tell(f"{len(self.lacking)} checkpoints are not used: {next(iter(self.lacking.values()))}")
         say.detail(f"planned in {time.perf_counter() - begun:.1f} s: {counted(len(plan.segments), 'worker')}")
         for text in (*plan.reasons, *(f"worker {n}: {segment}" for n, segment in enumerate(plan.segments))):
             say.detail(text)
@@ -267,7 +273,7 @@ class Replay:
             doubtful=doubtful_lines(self.edit),
             never_skip=tuple(sorted(loops_with_else(self.sources))),
             new_names=tuple(sorted(new_names(self.sources.recorded, self.sources.present))),
-            without=not_in_common(self.histories),
+            without=(*not_in_common(self.histories), *map(str, self.lacking)),
             writes=tuple(sorted({path for history in self.histories for path in history.made})),
             wall=best_wall(folder, self.wish.wall),
             volatile=self.wish.volatile,

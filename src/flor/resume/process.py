@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from flor.errors import FlorError, NothingToReplay, ReplayError, RestoreMismatch
 from flor.launch import script
 from flor.launch.conditions import begin_as_recorded
+from flor.launch.handles import ReadLater, insufficient
 from flor.launch.inputs import Answering, RecordedInputs
 from flor.launch.landing import Landing
 from flor.launch.liveness import DeadNames
@@ -51,8 +52,10 @@ class Resumed:
         self.history = History.of(self.run)
         self.never_skip = frozenset(loops_with_else(self.sources))
         present = {name: text.encode() for name, text in self.sources.present.items()}
+        lacking = insufficient(self.history.checkpoints, ReadLater(self.sources.present))
+        without = frozenset((*order.without, *map(str, lacking)))
         self.checkpoints = Checkpoints(
-            self.run.folder.packs, self.history.checkpoints, DeadNames(present), without=frozenset(order.without)
+            self.run.folder.packs, self.history.checkpoints, DeadNames(present), without=without
         )
         self.target = self._choose()
         self.here = False  # at the checkpoint

@@ -11,6 +11,7 @@ from flor.errors import FlorError
 from flor.model.checkpoints import Checkpoint, FilesNow, Key, content_name
 from flor.model.records import Note
 from flor.state import Blob, Snapshot, encode
+from flor.state.unaccounted import unaccounted
 from flor.store.packs import PackEntry, write_pack
 
 
@@ -64,6 +65,7 @@ def materialize(pending: Pending, path: Path, stored: Mapping[str, str]) -> Mate
         bytes_logical=sum(blob.nbytes for blob in blobs) + len(graph) + sum(map(len, files.values())),
         bytes_written=sum(blob.nbytes for blob in new) + len(graph) + sum(map(len, new_files.values())),
         unkept=snapshot.unkept,
+        unaccounted=unaccounted(snapshot),
         files=pending.files.facts,
         inputs=pending.inputs,
     )
