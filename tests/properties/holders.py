@@ -2,7 +2,8 @@
 
 `holders.ideas` has them: a line `== name`, then `-- top` of the file, `-- setup` before the loops, `-- inner` which
 changes the object and `-- read`, an expression that shows its state. The judge is a full run.
-As a script it judges all of them, or those whose name has a given word, and writes the table of docs/capture.md.
+As a script it judges all of them, or those whose name has one of the given words. `trips.py` writes the table of
+docs/capture.md.
 """
 
 from __future__ import annotations
@@ -27,7 +28,6 @@ from flor.model.checkpoints import Key  # noqa: E402
 DOCS = HERE.parents[1] / "docs" / "capture.md"
 KEPT, EXECUTED, TOLD = "kept", "executed", "told"
 BEGIN, END = "<!-- holders: begin -->", "<!-- holders: end -->"
-WAYS = ("a probe", "training after a jump", "`flor resume`")
 MODULES = ("tqdm",)
 """Imported by the zygote, so that no step has to."""
 
@@ -80,11 +80,6 @@ class Judged:
 
     verdict: str
     why: str = ""
-
-    @property
-    def word(self) -> str:
-        """The word of the table; wrong ones have none."""
-        return self.verdict
 
 
 def judge(holder: Holder, zygote: Zygote, folder: Path) -> tuple[Judged, Judged, Judged]:
@@ -157,26 +152,13 @@ def by_resume(holder: Holder, zygote: Zygote, folder: Path) -> Judged:
     return Judged(TOLD if told else WRONG, f"wanted the end of {whole.stdout!r}, got {resumed.stdout!r}")
 
 
-def table(rows: dict[str, tuple[str, ...]]) -> str:
-    """The table of the docs."""
-    lines = [f"| {name} | {' | '.join(words)} |" for name, words in rows.items()]
-    return "\n".join([f"| object | {' | '.join(WAYS)} |", "|---|---|---|---|", *lines])
-
-
-def rows_of_docs() -> dict[str, tuple[str, ...]]:
-    """What the docs say of each kind."""
-    text = DOCS.read_text().partition(BEGIN)[2].partition(END)[0]
-    cells = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in text.splitlines() if "|" in line]
-    return {name: tuple(words) for name, *words in cells[2:]}
-
-
 def _is_asked(name: str, words: list[str]) -> bool:
     asked = [word for word in words if not word.startswith("--")]
     return not asked or any(word in name for word in asked)
 
 
 def main(words: list[str]) -> None:
-    """Judge those whose names have a word; all, with `--write`, into the docs."""
+    """Judge those whose names have one of the words; all if there is none."""
     chosen = [h for h in HOLDERS.values() if _is_asked(h.name, words)]
     rows: dict[str, tuple[str, ...]] = {}
     with Zygote(*MODULES) as zygote:
@@ -195,9 +177,6 @@ def main(words: list[str]) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
     wrong = [name for name, found in rows.items() if WRONG in found]
     print(f"{len(rows)} of {len(chosen)} judged; wrong: {wrong}")
-    if "--write" in words:
-        before, _, rest = DOCS.read_text().partition(BEGIN)
-        DOCS.write_text(f"{before}{BEGIN}\n\n{table(rows)}\n\n{END}{rest.partition(END)[2]}")
 
 
 if __name__ == "__main__":
