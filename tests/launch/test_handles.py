@@ -72,3 +72,8 @@ def test_a_function_that_is_called_once_has_a_past_of_its_own() -> None:
     text = "def main():\n    fig = make()\n    n = fig.n\n    for i in range(3):\n        fig.draw()\nmain()\n"
     assert ReadLater({"a.py": text})(("fig",), "a.py::main#0") == ""
     assert ReadLater({"a.py": text + "main()\n"})(("fig",), "a.py::main#0") == "a.py:3"
+
+
+def test_numbers_that_stand_for_files_of_the_system_are_found() -> None:
+    text = "import os\nfrom os import pipe\nfd = os.open('a', 0)\nnear, far = pipe()\nn = os.getpid()\n"
+    assert ReadLater({"a.py": text}).descriptors() == ("far", "fd", "near")

@@ -20,6 +20,7 @@ sys.path.append(str(Path(__file__).parent))
 from holders import BEGIN, DOCS, END, HOLDERS, Holder
 
 from flor.errors import RestoreMismatch
+from flor.launch.handles import ReadLater
 from flor.state import Snapshot, capture, decode, encode, restore, watch_loaders
 
 KEPT, EXECUTED, READ, WRONG = "kept", "executed", "executed where it is read", "WRONG"
@@ -50,7 +51,7 @@ def verdict(holder: Holder) -> str:
     except RestoreMismatch:
         return EXECUTED
     vars(here).update(values.values["main"])
-    if snapshot.unaccounted:
+    if snapshot.unaccounted or ReadLater({"train.py": f"{holder.top}\n{holder.setup}"}).descriptors():
         return READ
     return KEPT if _shown(holder, here) == wanted or values.doubts else WRONG
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from flor.model.checkpoints import Checkpoint, Key
+from flor.model.checkpoints import Checkpoint, Key, Unaccounted
 from flor.model.positions import LoopId
 from flor.source.blocks import find_loops
 from flor.source.handlereads import HandleReads, Past
@@ -14,9 +14,12 @@ from flor.source.scopes import FUNCTIONS
 
 def insufficient(checkpoints: Mapping[Key, Checkpoint], reads: ReadLater) -> dict[Key, str]:
     """The checkpoints after which something is read that they do not hold, and what is read where."""
-    found = {}
+    found: dict[Key, str] = {}
+    if not checkpoints:
+        return found
+    numbers = Unaccounted(reads.descriptors(), "descriptor", "what the system keeps under it is in no checkpoint")
     for key, checkpoint in checkpoints.items():
-        for lacking in checkpoint.unaccounted:
+        for lacking in (*checkpoint.unaccounted, *([numbers] if numbers.names else [])):
             where = reads(lacking.names, key.execution.loop)
             if where:
                 found[key] = f"{where} reads a {lacking.type} ({', '.join(lacking.names)}): {lacking.reason}"
@@ -44,12 +47,22 @@ class ReadLater:
                 self.answers[key] = "code that could not be analysed"
         return self.answers[key]
 
-    def _analyse(self, names: tuple[str, ...], loop: str) -> str:
+    def descriptors(self) -> tuple[str, ...]:
+        """The names of numbers that stand for something of the system."""
+        try:
+            return self._read().descriptors()
+        except (SyntaxError, RecursionError):
+            return ()
+
+    def _read(self) -> HandleReads:
         if self.reads is None:
             self.reads = HandleReads({file: ast.parse(text) for file, text in self.sources.items()})
             for file, tree in self.reads.trees.items():
                 self._add_pasts(file, tree)
-        return self.reads.where(names, self.pasts.get(loop, Past(LoopId.parse(loop).file, None, 0)))
+        return self.reads
+
+    def _analyse(self, names: tuple[str, ...], loop: str) -> str:
+        return self._read().where(names, self.pasts.get(loop, Past(LoopId.parse(loop).file, None, 0)))
 
     def _add_pasts(self, file: str, tree: ast.Module) -> None:
         assert self.reads is not None

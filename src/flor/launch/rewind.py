@@ -85,8 +85,11 @@ class Rewinder:
         if content is not None:
             self.put(path, content)
             return
+        place = self.overlay.find(path)
+        if place is not None and os.path.isdir(place):
+            return  # an unnamed temporary file was opened in it
         self.lost.add(path)
-        if self.overlay.find(path) is not None and not open_streams(path):
+        if place is not None and not open_streams(path):
             os.remove(path)  # what the replay itself wrote before the jump
 
     def put(self, path: str, content: bytes) -> None:

@@ -6,13 +6,14 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from flor.source.logcalls import imported_names, kind_of_call
+from flor.source.logcalls import full_name, imported_names, kind_of_call
 from flor.source.scopes import FUNCTIONS, parameters
 from flor.source.words import words
 
 FIXED = words("log_dir logdir get_logdir dir name id path url project config settings number fileno file_writer")
 """Attributes that a tracker, a writer or a figure has from its beginning on."""
 
+_DESCRIPTORS = words("os.open os.pipe os.pipe2 os.dup os.dup2 os.openpty pty.openpty os.memfd_create os.eventfd")
 _READING = ("print", "logging", "flor.log")
 
 
@@ -72,6 +73,18 @@ class HandleReads:
                 elif isinstance(node, ast.ClassDef):
                     made = [part for part in node.body if isinstance(part, ast.FunctionDef) and part.name == "__init__"]
                     self.functions.setdefault(node.name, []).extend(made)
+
+    def descriptors(self) -> tuple[str, ...]:
+        """The names of numbers that stand for a file or a pipe of the system, of which no checkpoint knows."""
+        found: set[str] = set()
+        for file in self.files:
+            made = [node for node in ast.walk(file.tree) if isinstance(node, ast.Assign)]
+            for node in made:
+                called = full_name(node.value.func, file.imports) if isinstance(node.value, ast.Call) else ""
+                parts = [part for target in node.targets for part in ast.walk(target)] if called in _DESCRIPTORS else []
+                found.update(part.id for part in parts if isinstance(part, ast.Name) and part.id != "self")
+                found.update(part.attr for part in parts if isinstance(part, ast.Attribute))
+        return tuple(sorted(found))
 
     def where(self, names: tuple[str, ...], past: Past) -> str:
         """The first place, `file:line`, that reads what these names lead to; empty if none does."""
