@@ -90,7 +90,7 @@ def test_objects_with_one_dict_have_one_dict_again() -> None:
     Borg.shared["x"] = 1
     saved = snapshot_of(one=one, others=[other])
     Borg.shared["x"] = 2
-    restored = restore(saved, {"s": {"one": one, "others": []}}, project=lambda module: False).values["s"]
+    restored = restore(saved, {"s": {"one": one, "others": []}}, project=is_mine).values["s"]
     assert one.__dict__ is Borg.shared
     assert restored["others"][0].__dict__ is Borg.shared
     assert Borg.shared == {"x": 1}
@@ -121,7 +121,7 @@ def test_a_function_of_a_function_is_made_of_code_that_is_there() -> None:
     saved = snapshot_of(metrics=metrics)
     assert not saved.refusals
     made: list[Any] = []
-    restore(saved, {"s": {"metrics": made}}, project=lambda module: False)
+    restore(saved, {"s": {"metrics": made}}, project=is_mine)
     assert made[0] is not metrics[0]
     assert made[0].update(10) == 12
     assert (made[0].calls, metrics[0].calls) == (2, 1)

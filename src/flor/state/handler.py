@@ -74,6 +74,9 @@ class Load(Protocol):
     def node(self, slot: Slot) -> Node:
         """The saved node of a reference."""
 
+    def project(self, module: str) -> bool:
+        """True if the module is the user's."""
+
 
 class Handler:
     """One kind of object. Defaults are those of a mutable object that is restored in place."""

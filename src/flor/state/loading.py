@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from flor.errors import FlorError, RestoreMismatch
@@ -18,8 +19,15 @@ from flor.state.snapshot import Address, Node, Ref, Slot, Snapshot, target
 class Loading:
     """One restore under way: saved nodes and the objects that stand for them."""
 
-    def __init__(self, snapshot: Snapshot, live: dict[int, Any], wanted: set[int], allowed: Allowance) -> None:
-        self._snapshot, self._live, self._allowed = snapshot, live, allowed
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        live: dict[int, Any],
+        wanted: set[int],
+        allowed: Allowance,
+        project: Callable[[str], bool],
+    ) -> None:
+        self._snapshot, self._live, self._allowed, self._project = snapshot, live, allowed, project
         self._wanted = sorted(wanted)
         self._made: dict[int, Any] = {}
         self._paths: Paths | None = None
@@ -75,6 +83,10 @@ class Loading:
     def is_added(self, name: str) -> bool:
         """True for a class or method, as `module:qualname`, that the recorded program did not have."""
         return self._allowed.added(name)
+
+    def project(self, module: str) -> bool:
+        """True if the module is the user's."""
+        return isinstance(module, str) and bool(self._project(module))
 
     def make_all(self) -> None:
         """An object for every wanted node; those that wait for a loader's iterator get a stand-in."""

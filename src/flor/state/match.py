@@ -15,9 +15,10 @@ from flor.state.handler import MISSING
 from flor.state.handlers.files import PrivateFileHandler
 from flor.state.handlers.loader_iterators import LoaderIteratorHandler
 from flor.state.kinds import HANDLERS, choose, refine
+from flor.state.makers import denied
 from flor.state.names import lookup
 from flor.state.snapshot import Address, Ref, Slot, Snapshot
-from flor.state.standins import STAND_IN
+from flor.state.standins import STAND_IN, original
 from flor.state.world import world
 
 
@@ -104,8 +105,9 @@ class Matching:
         """Classes and functions that no place leads to are found by their names; their state is theirs alone."""
         for number, node in enumerate(self.snapshot.nodes):
             if number not in self.live and node.kind in ("class", "function"):
-                found = lookup(node.meta["name"], load=True)
-                self._offer([(Ref(number), found)] if found is not None else [])
+                found = lookup(node.meta["name"])
+                if found is not None and not denied(node.meta["name"], original(found), self.project):
+                    self._offer([(Ref(number), found)])
         self._drain()
 
     def _find_hidden(self) -> None:

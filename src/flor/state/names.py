@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
+import types
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -40,23 +40,13 @@ def type_name(obj: Any) -> str:
     return found
 
 
-def lookup(name: str, *, load: bool = False) -> Any:
-    """The object that has this name now, or None."""
+def lookup(name: str) -> Any:
+    """The object that has this name now, or None; nothing is imported, and no code of a module or class runs."""
     module_name, _, qualname = name.partition(":")
-    module = sys.modules.get(module_name)
-    if module is None and load and module_name:
-        module = _imported(module_name)
-    found: Any = module
-    for part in qualname.split(".") if module is not None and qualname else ():
+    found: Any = sys.modules.get(module_name)
+    for part in qualname.split(".") if found is not None and qualname else ():
         found = _member(found, part)
     return found
-
-
-def _imported(module: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except Exception:
-        return None
 
 
 def _member(owner: Any, name: str) -> Any:
@@ -66,7 +56,9 @@ def _member(owner: Any, name: str) -> Any:
                 found = cls.__dict__[name]
                 return found.__func__ if isinstance(found, staticmethod | classmethod) else found
         return None
-    return vars(owner).get(name) if hasattr(owner, "__dict__") else None
+    if isinstance(owner, types.ModuleType | types.FunctionType):
+        return vars(owner).get(name)
+    return None
 
 
 def is_named(obj: Any) -> bool:

@@ -15,6 +15,7 @@ from flor.state.loading import Loading
 from flor.state.match import Matching
 from flor.state.paths import path_of
 from flor.state.snapshot import Rebinding, Slot, Snapshot, target
+from flor.state.trust import Trust
 
 Scopes = Mapping[str, Mapping[str, Any]]
 Root = tuple[str, str, Slot]
@@ -29,8 +30,8 @@ def restore(
     snapshot.digest()
     with quiet_torch(), _no_grad():
         live = Matching(snapshot, project).run(scopes)
-        kept = _kept_roots(snapshot, live)
-        loading = Loading(snapshot, live, _reach(snapshot, kept), allowed)
+        kept = _kept_roots(snapshot, live, dict(Trust(snapshot, live, project).refused()))
+        loading = Loading(snapshot, live, _reach(snapshot, kept), allowed, project)
         loading.make_all()
         loading.fill_all()
     put_settings(snapshot, loading)
@@ -42,9 +43,9 @@ def _no_grad() -> Any:
     return quiet_torch() if torch is None else torch.no_grad()
 
 
-def _kept_roots(snapshot: Snapshot, live: dict[int, Any]) -> list[Root]:
+def _kept_roots(snapshot: Snapshot, live: dict[int, Any], refused: dict[int, str]) -> list[Root]:
     """All names but the dead ones that this process cannot have; raises for a needed one that it cannot have."""
-    lacking = dict(_lacking(snapshot, live))
+    lacking = {**refused, **dict(_lacking(snapshot, live))}
     needed: list[Root] = []
     dead: list[Root] = []
     for scope, names in [("world", snapshot.world), ("hidden", snapshot.hidden), *snapshot.roots.items()]:

@@ -62,12 +62,12 @@ class ClassHandler(Handler):
 
     def lacking(self, node: Node) -> str:
         """A class is code: it can be found by name, never made."""
-        found = lookup(node.meta["name"], load=True)
+        found = lookup(node.meta["name"])
         return "" if isinstance(found, type) else "this process has no such class"
 
     def make(self, node: Node, live: Any, load: Load) -> Any:
         """The live class, or the one of that name."""
-        return lookup(node.meta["name"], load=True) if live is MISSING else live
+        return lookup(node.meta["name"]) if live is MISSING else live
 
     def fill(self, node: Node, obj: Any, load: Load) -> None:
         """Data attributes that differ; those that appeared since are deleted."""
@@ -108,7 +108,7 @@ class ModuleHandler(Handler):
 
     def lacking(self, node: Node) -> str:
         """It must be importable, unless the script has made it."""
-        found = "made" in node.meta or lookup(node.meta["name"] + ":", load=True) is not None
+        found = "made" in node.meta or lookup(node.meta["name"] + ":") is not None
         return "" if found else "this process has no such module"
 
     def make(self, node: Node, live: Any, load: Load) -> Any:

@@ -12,8 +12,10 @@ from collections.abc import Iterable, Iterator
 from itertools import cycle
 from typing import Any, NamedTuple
 
+from flor.errors import RestoreMismatch
 from flor.state.handler import MISSING, Handler, Load, Refused, Walk
-from flor.state.names import lookup, type_name
+from flor.state.makers import make, maker_reason, state_reason
+from flor.state.names import lookup, name_of, type_name
 from flor.state.snapshot import ATOMS, Node, Slot
 
 # Python 3.12 and 3.13 warn whoever takes an iterator of itertools apart; that is us, not the script.
@@ -87,7 +89,7 @@ class ReducedHandler(Handler):
     def lacking(self, node: Node) -> str:
         """A name must still exist."""
         name = node.meta.get("global")
-        return "" if name is None or lookup(name, load=True) is not None else f"this process has no {name}"
+        return "" if name is None or lookup(name) is not None else f"this process has no {name}"
 
     def make(self, node: Node, live: Any, load: Load) -> Any:
         """Always new: the matcher keeps a live one that is equal by itself."""
@@ -96,7 +98,14 @@ class ReducedHandler(Handler):
         if "global" in node.meta:
             return lookup(node.meta["global"])
         maker, *args = (load(slot) for slot in node.items[: 1 + node.meta["args"]])
-        return maker(*args)
+        cls = maker_class(node, maker, load(node.attrs.get("__class__")))
+        reason = maker_reason(maker, args, cls, load.project)  # the guarantee: nothing else is called
+        if reason:
+            raise RestoreMismatch(f"{node.cls.replace(':', '.')} cannot be restored: {reason}", where=load.where(node))
+        made = make(maker, args)
+        if cls is not None and type(made) is not cls:
+            raise RestoreMismatch(f"the maker of a {node.cls} made something else", where=load.where(node))
+        return made
 
     def fill(self, node: Node, obj: Any, load: Load) -> None:
         """State and elements, as unpickling would put them; not twice, since `itertools.cycle` begins anew then."""
@@ -105,12 +114,23 @@ class ReducedHandler(Handler):
         start = 1 + node.meta["args"]
         state, *rest = (load(slot) for slot in node.items[start:])
         items, pairs = rest[: node.meta["items"]], rest[node.meta["items"] :]
+        reason = state_reason(type(obj), load.project) if items or pairs or hasattr(obj, "__setstate__") else ""
+        if reason and (items or pairs or state is not None):
+            raise RestoreMismatch(f"{node.cls.replace(':', '.')} cannot be restored: {reason}", where=load.where(node))
         if items:
             obj.extend(items)
         for key, value in zip(pairs[::2], pairs[1::2], strict=True):
             obj[key] = value
         if state is not None:
             set_state(obj, state)
+
+
+def maker_class(node: Node, maker: Any, given: Any) -> type | None:
+    """The class of the object that is to be made; None if it has no name, as those of iterators."""
+    found = lookup(node.cls) if given is None else given
+    if found is None and isinstance(maker, type) and name_of(maker) == node.cls:
+        found = maker
+    return found if isinstance(found, type) else None
 
 
 def _one_way(args: tuple[Any, ...], state: tuple[list[Any], int]) -> tuple[Any, ...]:

@@ -14,10 +14,8 @@ from flor.state.snapshot import Node, Slot
 
 def class_of(node: Node, load: Load) -> Any:
     """The class of a saved object in this process."""
-    if "__class__" in node.attrs:
-        return load(node.attrs["__class__"])
-    found = lookup(node.cls, load=True)
-    if found is None:
+    found = load(node.attrs["__class__"]) if "__class__" in node.attrs else lookup(node.cls)
+    if not isinstance(found, type):
         raise RestoreMismatch(
             f"{node.cls.replace(':', '.')} does not exist in this process",
             where=load.where(node),
