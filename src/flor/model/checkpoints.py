@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from flor.model.positions import Execution, Level, Position, readable
+
+_PACK = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*\.safetensors")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +90,14 @@ class Checkpoint:
     files: Mapping[str, FileFact] = field(default_factory=dict)
     inputs: int = 0  # how many readings of the clock and the like came before it
     unaccounted: tuple[Unaccounted, ...] = ()
+    digest: str = ""  # XXH3-128 of the graph; empty in runs of earlier versions
 
     def as_json(self) -> dict[str, Any]:
         """Plain JSON."""
         return {
             "key": self.key.as_json(),
             "graph": self.graph,
+            "digest": self.digest,
             "blobs": dict(self.blobs),
             "seconds": self.seconds,
             "bytes_logical": self.bytes_logical,
@@ -105,8 +110,13 @@ class Checkpoint:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Checkpoint:
-        """What `as_json` wrote."""
-        files = {path: (size, time, digest) for path, (size, time, digest) in values["files"].items()}
+        """What `as_json` wrote; ValueError if a pack would lie elsewhere than among the packs of its run."""
+        files = {
+            str(path): (int(size), int(time), str(digest)) for path, (size, time, digest) in values["files"].items()
+        }
+        packs = [str(values["graph"]).partition("/")[0], *values["blobs"].values()]
+        if not all(type(pack) is str and _PACK.fullmatch(pack) for pack in packs):
+            raise ValueError("a checkpoint in a file that is no pack")
         lacking = values.get("unaccounted", ())  # older ones have none
         others = tuple(Unaccounted(tuple(names), kind, reason) for names, kind, reason in lacking)
         return cls(**{**values, "key": Key.from_json(values["key"]), "files": files, "unaccounted": others})

@@ -54,7 +54,7 @@ def materialize(pending: Pending, path: Path, stored: Mapping[str, str]) -> Mate
     new_files = {file: content for file, content in files.items() if file not in stored}
     entries = [PackEntry(file, "U8", (len(content),), content) for file, content in new_files.items()]
     graph_entry = PackEntry(name, "U8", (len(graph),), graph)
-    write_pack(path, [graph_entry, *map(_entry, new), *entries], {"key": str(pending.key)})
+    info = write_pack(path, [graph_entry, *map(_entry, new), *entries], {"key": str(pending.key)})
     written = (*(blob.name for blob in new), *new_files)
     places = {**stored, **dict.fromkeys(written, path.name)}
     checkpoint = Checkpoint(
@@ -68,6 +68,7 @@ def materialize(pending: Pending, path: Path, stored: Mapping[str, str]) -> Mate
         unaccounted=unaccounted(snapshot),
         files=pending.files.facts,
         inputs=pending.inputs,
+        digest=info.digests[name],
     )
     return Materialized(checkpoint, written)
 

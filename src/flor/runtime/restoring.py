@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,13 +14,14 @@ from typing import Any
 
 from xxhash import xxh3_128_hexdigest
 
-from flor.errors import Damaged, RestoreMismatch
+from flor.errors import Damaged, FlorError, RestoreMismatch, StoreError
 from flor.model.checkpoints import Checkpoint, FileFact, Key, content_name
 from flor.model.positions import Execution
 from flor.runtime.capturing import DeadNames
 from flor.runtime.owners import read_like
-from flor.runtime.scopes import ITEM, ScopeReader
+from flor.runtime.scopes import HIDDEN, ITEM, ScopeReader
 from flor.runtime.sites import LoopFrame
+from flor.source.imports import imported_modules
 from flor.state import Snapshot, decode, differences, restore
 from flor.state.allowance import NOTHING_DIFFERS, Allowance
 from flor.store.packreader import read_pack
@@ -62,18 +64,26 @@ class Checkpoints:
         """The snapshot; its bulk data is read when it is needed."""
         checkpoint = self.found[key]
         file, _, name = checkpoint.graph.partition("/")
-        graph = bytes(self._entry(key, file, name))
-        return decode(graph, lambda blob: self._entry(key, checkpoint.blobs[blob], blob))
+        graph = bytes(self._entry(key, file, name, checkpoint.digest))
+        try:
+            return decode(graph, lambda blob: self._blob(key, checkpoint, blob))
+        except StoreError as error:
+            raise RestoreMismatch(f"The checkpoint can't be read: {error.what}.", where=str(key)) from error
 
     def contents(self, key: Key) -> dict[str, bytes]:
         """The contents of files that the checkpoint holds, by their hashes."""
         checkpoint = self.found[key]
         names = {digest: content_name(digest) for _, _, digest in checkpoint.files.values() if digest}
         held = {digest: name for digest, name in names.items() if name in checkpoint.blobs}
-        return {digest: bytes(self._entry(key, checkpoint.blobs[name], name)) for digest, name in held.items()}
+        return {digest: bytes(self._entry(key, checkpoint.blobs[name], name, digest)) for digest, name in held.items()}
 
-    def _entry(self, key: Key, file: str, name: str) -> memoryview:
-        """An entry whose bytes are those that were written; anything else is refused."""
+    def _blob(self, key: Key, checkpoint: Checkpoint, name: str) -> memoryview:
+        if name not in checkpoint.blobs:
+            raise RestoreMismatch(f"The checkpoint was announced without {name}.", where=str(key))
+        return self._entry(key, checkpoint.blobs[name], name, name)  # bulk data is named by its digest
+
+    def _entry(self, key: Key, file: str, name: str, digest: str) -> memoryview:
+        """An entry whose bytes are those that were announced; anything else is refused."""
         try:
             if file not in self._packs:
                 self._packs[file] = read_pack(self.folder / file)
@@ -82,7 +92,7 @@ class Checkpoints:
         except (Damaged, KeyError, OSError) as error:
             raise RestoreMismatch(f"The checkpoint can't be read: {error}", where=str(key)) from error
         if (file, name) not in self._checked:
-            if xxh3_128_hexdigest(data) != pack.digests.get(name):
+            if xxh3_128_hexdigest(data) != (digest or pack.digests.get(name)):
                 raise RestoreMismatch(f"The checkpoint is damaged: {file}, {name}.", where=str(key))
             self._checked.add((file, name))
         return data  # type: ignore[no-any-return]
@@ -101,7 +111,7 @@ class Restorer:
     def restore(self, key: Key, frame: LoopFrame, caller: FrameType) -> list[str]:
         """In place where the objects are there, by rebinding names where they are not; what is not sure to be exact."""
         snapshot = self.checkpoints.load(key)
-        import_missing(snapshot)
+        import_missing(snapshot, self.scopes.modules())
         scopes = self.scopes.read(caller, frame)
         owners = read_like({scope: names for scope, names in snapshot.roots.items() if scope not in scopes})
         scopes.update(owners)
@@ -112,11 +122,24 @@ class Restorer:
             rebinding = restore(snapshot, scopes, project=self.scopes.owns_module, allowed=self.allowed)
         except RestoreMismatch as error:
             raise RestoreMismatch(error.what, where=str(key), todo=error.where) from error
+        except FlorError:
+            raise
+        except Exception as error:  # a graph that makes no sense: the process ends here, and another one executes
+            what = f"The checkpoint can't be put in place: {type(error).__name__}: {error}."
+            raise RestoreMismatch(what, where=str(key)) from error
+        self._check_names(key, rebinding.values)
         self.scopes.bind(caller, rebinding.values, self._unbind(rebinding.unbind))
         self.restore_files(self.checkpoints.found[key].files, self.checkpoints.contents(key))
         if ITEM in rebinding.values:
             frame.item = rebinding.values[ITEM][ITEM]
         return [str(doubt) for doubt in rebinding.doubts]
+
+    def _check_names(self, key: Key, values: Mapping[str, Mapping[str, Any]]) -> None:
+        """No name is bound that the recording would not have looked at."""
+        for scope, names in values.items():
+            hidden = HIDDEN.intersection(names) if scope.startswith("module:") else frozenset()
+            if hidden:
+                raise RestoreMismatch(f"The checkpoint would bind {min(hidden)} in {scope}.", where=str(key))
 
     def _unbind(self, names: Mapping[str, set[str]]) -> dict[str, set[str]]:
         """Without the names that a probe has bound: the recorded program cannot have had them."""
@@ -125,13 +148,50 @@ class Restorer:
     def compare(self, key: Key, now: Snapshot) -> list[str]:
         """What differs between the recorded state and this one; empty if nothing does."""
         now.digest()
-        found = differences(self.checkpoints.load(key), now, limit=1000, allowed=self.allowed)
+        try:
+            found = differences(self.checkpoints.load(key), now, limit=1000, allowed=self.allowed)
+        except FlorError:
+            raise
+        except Exception as error:
+            what = f"The checkpoint can't be compared: {type(error).__name__}: {error}."
+            raise RestoreMismatch(what, where=str(key)) from error
         return [str(difference) for difference in found if not self.ignored(difference.path)][:5]
 
 
-def import_missing(snapshot: Snapshot) -> None:
-    """Modules that the recorded program had imported by then are needed, since they may hold state."""
-    for scope in snapshot.roots:
-        name = scope.removeprefix("module:")
-        if name != scope and name not in sys.modules:
-            importlib.import_module(name)
+def import_missing(snapshot: Snapshot, project: list[str]) -> None:
+    """Import what the recorded program had imported by then, as far as an import statement of the project names it.
+
+    Such modules may hold state. Only files count that this process itself has imported: a name that only the store
+    knows is not imported, and restoring then says what is missing.
+    """
+    missing = {name for name in _modules(snapshot) if name and name not in sys.modules}
+    if not missing:
+        return
+    for name in sorted(_imported_by(project)):
+        if name not in sys.modules and any(_related(name, each) for each in missing):
+            with suppress(Exception):  # `from package import name` may name no module
+                importlib.import_module(name)
+
+
+def _imported_by(project: list[str]) -> frozenset[str]:
+    found: set[str] = set()
+    for name in project:
+        module = sys.modules.get(name)
+        file, package = getattr(module, "__file__", None), getattr(module, "__package__", None)
+        with suppress(OSError):
+            found |= imported_modules(Path(str(file)).read_bytes(), str(package or ""))
+    return frozenset(found)
+
+
+def _modules(snapshot: Snapshot) -> Iterator[str]:
+    """The modules that a snapshot speaks of: scopes, classes and functions."""
+    yield from (scope.removeprefix("module:") for scope in snapshot.roots if scope.startswith("module:"))
+    for node in snapshot.nodes:
+        yield node.cls.partition(":")[0]
+        if node.kind in ("class", "function", "builtin", "module") and isinstance(node.meta, dict):
+            yield str(node.meta.get("name", "")).partition(":")[0]
+
+
+def _related(named: str, missing: str) -> bool:
+    """True if importing the one may bring the other, which lies in it or is re-exported by it."""
+    return named.partition(".")[0] == missing.partition(".")[0]

@@ -11,6 +11,7 @@ from sys import intern
 from typing import Any
 
 from flor.errors import Damaged, NewerFormat
+from flor.state.shape import check_shape, whole
 from flor.state.snapshot import Address, Blob, Node, Ref, Refusal, Slot, Snapshot
 
 VERSION = 1
@@ -59,7 +60,7 @@ def decode(graph: bytes, fetch: Callable[[str], memoryview]) -> Snapshot:
         if read["version"] > VERSION:
             raise NewerFormat("the checkpoint was written by a later version of flor", todo="Upgrade flor.")
         return _snapshot(read, fetch)
-    except (ValueError, KeyError, TypeError, IndexError) as error:
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, struct.error) as error:
         raise Damaged(f"the graph of a checkpoint cannot be read: {error}", todo="`flor fsck` tells more.") from error
 
 
@@ -72,6 +73,7 @@ def _snapshot(read: dict[str, Any], fetch: Callable[[str], memoryview]) -> Snaps
     snapshot.refusals = [Refusal(*refusal) for refusal in read["refusals"]]
     snapshot.nodes = [_unnode(node) for node in read["nodes"]]
     snapshot.blobs = [Blob(n, dtype, tuple(shape), None, name) for name, n, dtype, shape in read["blobs"]]
+    check_shape(snapshot)
     return snapshot
 
 
@@ -112,7 +114,8 @@ def _special(text: str) -> float:
 
 def _unslot(read: Any) -> Slot:
     if type(read) is list:
-        return Ref(read[0])
+        (number,) = read
+        return Ref(whole(number))
     if type(read) is not dict:
         return intern(read) if type(read) is str and len(read) <= SHORT else read
     (code, text), *_ = read.items()

@@ -20,22 +20,161 @@ from flor.state.names import name_of
 Project = Callable[[str], bool]
 
 DENIED = frozenset(
-    (
-        "os nt posix subprocess _posixsubprocess pty shutil tempfile ctypes _ctypes cffi _cffi_backend importlib imp _imp "
-        "_frozen_importlib _frozen_importlib_external runpy pkgutil zipimport code codeop pickle _pickle pickletools "
-        "marshal shelve dbm _dbm _gdbm dill cloudpickle joblib socket _socket socketserver ssl _ssl asyncio _asyncio "
-        "multiprocessing _multiprocessing _posixshmem concurrent webbrowser antigravity pdb bdb cmd timeit trace profile "
-        "cProfile _lsprof sys signal _signal gc atexit site venv ensurepip pip setuptools distutils pkg_resources pydoc "
-        "doctest unittest test http urllib ftplib smtplib poplib imaplib nntplib telnetlib xmlrpc wsgiref requests httpx "
-        "io _io mmap fcntl resource sqlite3 _sqlite3 logging threading _thread select selectors tkinter _tkinter turtle "
-        "idlelib lib2to3 curses _curses readline syslog termios tty faulthandler tracemalloc fileinput glob linecache "
-        "zipfile tarfile gzip bz2 lzma zipapp compileall py_compile _xxsubinterpreters sched builtins.open "
-        "torch.hub torch.serialization torch.storage torch.jit torch.package torch.multiprocessing torch.distributed "
-        "torch.utils.cpp_extension torch.utils.model_zoo torch.utils.collect_env torch.utils.file_baton torch.onnx "
-        "torch._C torch._inductor torch._dynamo numpy.ctypeslib numpy.f2py numpy.testing numpy.lib.npyio "
-        "numpy.lib._npyio_impl numpy.lib._datasource numpy.distutils pandas.io pandas.core.computation flor pyarrow h5py "
-        "lmdb IPython fsspec wandb mlflow"
-    ).split()
+    [
+        "os",
+        "nt",
+        "posix",
+        "subprocess",
+        "_posixsubprocess",
+        "pty",
+        "shutil",
+        "tempfile",
+        "ctypes",
+        "_ctypes",
+        "cffi",
+        "_cffi_backend",
+        "importlib",
+        "imp",
+        "_imp",
+        "_frozen_importlib",
+        "_frozen_importlib_external",
+        "runpy",
+        "pkgutil",
+        "zipimport",
+        "code",
+        "codeop",
+        "pickle",
+        "_pickle",
+        "pickletools",
+        "marshal",
+        "shelve",
+        "dbm",
+        "_dbm",
+        "_gdbm",
+        "dill",
+        "cloudpickle",
+        "joblib",
+        "socket",
+        "_socket",
+        "socketserver",
+        "ssl",
+        "_ssl",
+        "asyncio",
+        "_asyncio",
+        "multiprocessing",
+        "_multiprocessing",
+        "_posixshmem",
+        "concurrent",
+        "webbrowser",
+        "antigravity",
+        "pdb",
+        "bdb",
+        "cmd",
+        "timeit",
+        "trace",
+        "profile",
+        "cProfile",
+        "_lsprof",
+        "sys",
+        "signal",
+        "_signal",
+        "gc",
+        "atexit",
+        "site",
+        "venv",
+        "ensurepip",
+        "pip",
+        "setuptools",
+        "distutils",
+        "pkg_resources",
+        "pydoc",
+        "doctest",
+        "unittest",
+        "test",
+        "http",
+        "urllib",
+        "ftplib",
+        "smtplib",
+        "poplib",
+        "imaplib",
+        "nntplib",
+        "telnetlib",
+        "xmlrpc",
+        "wsgiref",
+        "requests",
+        "httpx",
+        "io",
+        "_io",
+        "mmap",
+        "fcntl",
+        "resource",
+        "sqlite3",
+        "_sqlite3",
+        "logging",
+        "threading",
+        "_thread",
+        "select",
+        "selectors",
+        "tkinter",
+        "_tkinter",
+        "turtle",
+        "idlelib",
+        "lib2to3",
+        "curses",
+        "_curses",
+        "readline",
+        "syslog",
+        "termios",
+        "tty",
+        "faulthandler",
+        "tracemalloc",
+        "fileinput",
+        "glob",
+        "linecache",
+        "zipfile",
+        "tarfile",
+        "gzip",
+        "bz2",
+        "lzma",
+        "zipapp",
+        "compileall",
+        "py_compile",
+        "_xxsubinterpreters",
+        "sched",
+        "builtins.open",
+        "torch.hub",
+        "torch.serialization",
+        "torch.storage",
+        "torch.jit",
+        "torch.package",
+        "torch.multiprocessing",
+        "torch.distributed",
+        "torch.utils.cpp_extension",
+        "torch.utils.model_zoo",
+        "torch.utils.collect_env",
+        "torch.utils.file_baton",
+        "torch.onnx",
+        "torch._C",
+        "torch._inductor",
+        "torch._dynamo",
+        "numpy.ctypeslib",
+        "numpy.f2py",
+        "numpy.testing",
+        "numpy.lib.npyio",
+        "numpy.lib._npyio_impl",
+        "numpy.lib._datasource",
+        "numpy.distutils",
+        "pandas.io",
+        "pandas.core.computation",
+        "flor",
+        "pyarrow",
+        "h5py",
+        "lmdb",
+        "IPython",
+        "fsspec",
+        "wandb",
+        "mlflow",
+    ]
 )
 """Modules, with all below them, whose functions and classes a store can't have by name: they reach outside."""
 
@@ -43,32 +182,82 @@ EXEMPT = frozenset({"_io:BytesIO", "_io:StringIO", "threading:local", "_thread:_
 _OPERATORS = frozenset(f"torch._C.{name}" for name in ("_nn", "_special", "_linalg", "_fft", "_VariableFunctions"))
 
 DENIED_NAMES = frozenset(
-    (
-        "builtins:eval builtins:exec builtins:compile builtins:__import__ builtins:open builtins:input "
-        "builtins:breakpoint builtins:getattr builtins:setattr builtins:delattr builtins:globals builtins:locals "
-        "builtins:vars builtins:exit builtins:quit builtins:help builtins:__build_class__ builtins:copyright "
-        "builtins:credits builtins:license _operator:call operator:call types:FunctionType types:CodeType types:new_class "
-        "numpy:load numpy:save numpy:savez numpy:savetxt numpy:loadtxt numpy:genfromtxt numpy:fromfile numpy:memmap "
-        "numpy:DataSource torch:load torch:save torch:compile torch:from_file numpy.lib._utils_impl:safe_eval"
-    ).split()
+    [
+        "builtins:eval",
+        "builtins:exec",
+        "builtins:compile",
+        "builtins:__import__",
+        "builtins:open",
+        "builtins:input",
+        "builtins:breakpoint",
+        "builtins:getattr",
+        "builtins:setattr",
+        "builtins:delattr",
+        "builtins:globals",
+        "builtins:locals",
+        "builtins:vars",
+        "builtins:exit",
+        "builtins:quit",
+        "builtins:help",
+        "builtins:__build_class__",
+        "builtins:copyright",
+        "builtins:credits",
+        "builtins:license",
+        "_operator:call",
+        "operator:call",
+        "types:FunctionType",
+        "types:CodeType",
+        "types:new_class",
+        "numpy:load",
+        "numpy:save",
+        "numpy:savez",
+        "numpy:savetxt",
+        "numpy:loadtxt",
+        "numpy:genfromtxt",
+        "numpy:fromfile",
+        "numpy:memmap",
+        "numpy:DataSource",
+        "torch:load",
+        "torch:save",
+        "torch:compile",
+        "torch:from_file",
+        "numpy.lib._utils_impl:safe_eval",
+    ]
 )
 
 SAFE_PACKAGES = frozenset({"numpy", "pandas", "PIL", "scipy", "sklearn", "tokenizers", "regex"})
 """Libraries whose own classes are made as they ask for: their constructors and `__setstate__` only take data."""
 
 FUNCTIONS = frozenset(
-    (
-        "re:_compile _codecs:encode builtins:iter builtins:reversed "
-        "numpy._core._multiarray_umath:_reconstruct numpy._core._multiarray_umath:scalar "
-        "numpy._core.multiarray:_reconstruct numpy.core.multiarray:_reconstruct numpy._core.multiarray:scalar "
-        "numpy.core.multiarray:scalar numpy.ma.core:_mareconstruct numpy.ma:_mareconstruct "
-        "numpy.ma.mrecords:_mrreconstruct numpy._core.numeric:_frombuffer"
-    ).split()
+    [
+        "re:_compile",
+        "_codecs:encode",
+        "builtins:iter",
+        "builtins:reversed",
+        "numpy._core._multiarray_umath:_reconstruct",
+        "numpy._core._multiarray_umath:scalar",
+        "numpy._core.multiarray:_reconstruct",
+        "numpy.core.multiarray:_reconstruct",
+        "numpy._core.multiarray:scalar",
+        "numpy.core.multiarray:scalar",
+        "numpy.ma.core:_mareconstruct",
+        "numpy.ma:_mareconstruct",
+        "numpy.ma.mrecords:_mrreconstruct",
+        "numpy._core.numeric:_frombuffer",
+    ]
 )
 """Functions that objects name for their own making, and that do nothing else."""
 
 _TORCH = frozenset({"torch:Size", "torch:device", "torch:finfo", "torch:iinfo"})
-_UNPICKLERS = ("__pyx_unpickle_", "_unpickle", "_timedelta_unpickle", "_nat_unpickle", "_new_", "newObj", "_reconstruct")
+_UNPICKLERS = (
+    "__pyx_unpickle_",
+    "_unpickle",
+    "_timedelta_unpickle",
+    "_nat_unpickle",
+    "_new_",
+    "newObj",
+    "_reconstruct",
+)
 _PLAIN = (list, tuple, dict, set, frozenset, str, bytes, bytearray, range)
 
 
@@ -188,7 +377,9 @@ def _iter_reason(args: Sequence[Any]) -> str:
 
 def _is_iterator_of_c(arg: Any) -> bool:
     top = str(type(arg).__module__).partition(".")[0]
-    return top in ("builtins", "itertools", "collections", "_collections", "array", "numpy") and not isinstance(arg, type)
+    return top in ("builtins", "itertools", "collections", "_collections", "array", "numpy") and not isinstance(
+        arg, type
+    )
 
 
 def _not_called(maker: Any) -> str:

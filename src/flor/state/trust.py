@@ -8,6 +8,7 @@ project's own classes and functions are written to.
 from __future__ import annotations
 
 import enum
+import json
 import os
 import re
 import stat
@@ -26,8 +27,21 @@ from flor.state.snapshot import Node, Ref, Slot, Snapshot
 from flor.state.standins import original
 
 _MADE = frozenset(
-    ("object", "dict", "list", "set", "frozenset", "tuple", "deque", "buffer", "random", "thread-local")
-    + ("numpy-random", "tensor", "reduced")
+    [
+        "object",
+        "dict",
+        "list",
+        "set",
+        "frozenset",
+        "tuple",
+        "deque",
+        "buffer",
+        "random",
+        "thread-local",
+        "numpy-random",
+        "tensor",
+        "reduced",
+    ]
 )
 """Kinds whose nodes say of which class the new object is."""
 
@@ -45,7 +59,11 @@ class Trust:
 
     def __init__(self, snapshot: Snapshot, live: dict[int, Any], project: Callable[[str], bool]) -> None:
         self.snapshot, self.live = snapshot, live
-        self.project = lambda module: isinstance(module, str) and bool(project(module))
+        self._project = project
+
+    def project(self, module: object) -> bool:
+        """True if the module is the user's."""
+        return isinstance(module, str) and bool(self._project(module))
 
     def refused(self) -> Iterator[tuple[int, str]]:
         """The nodes that are not put in place, with the reason."""
@@ -196,9 +214,9 @@ class Trust:
 def _setting(node: Node) -> str:
     """Why the settings of a node are not put back."""
     if node.kind == "surroundings":
-        import json
-
         names = json.loads(node.attrs["environment"])
-        odd = next((name for name, value in names.items() if STEERING.match(name) and os.environ.get(name) != value), "")
+        odd = next(
+            (name for name, value in names.items() if STEERING.match(name) and os.environ.get(name) != value), ""
+        )
         return f"it would set {odd}, which decides what programs are run" if odd else ""
     return ""

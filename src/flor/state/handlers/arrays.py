@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from flor.errors import RestoreMismatch
 from flor.state import loaded
 from flor.state.handler import MISSING, Handler, Load, Refused, Walk
 from flor.state.handlers.tensors import region_of as tensor_region
@@ -117,6 +119,8 @@ class ObjectArrayHandler(Handler):
 
     def make(self, node: Node, live: Any, load: Load) -> Any:
         """The live array or one full of None."""
+        if live is MISSING and math.prod(node.meta["shape"]) != len(node.items):
+            raise RestoreMismatch("an array's shape does not fit its elements", where=load.where(node))
         return loaded.numpy().empty(node.meta["shape"], dtype=object) if live is MISSING else live
 
     def fill(self, node: Node, obj: Any, load: Load) -> None:

@@ -173,4 +173,19 @@ class BuiltinHandler(Handler):
         if not node.items:
             return live if live is not MISSING else lookup(node.meta["name"])
         owner = load(node.items[0])
-        return live if live is not MISSING and same(live.__self__, owner) else getattr(owner, node.meta["method"])
+        return live if live is not MISSING and same(live.__self__, owner) else _bound(owner, str(node.meta["method"]))
+
+
+def _bound(owner: Any, name: str) -> Any:
+    """A method of C code of an object or class, found past properties and `__getattr__`."""
+    places = [*(owner.__mro__ if isinstance(owner, type) else ()), *type(owner).__mro__]
+    found = next((place.__dict__[name] for place in places if name in place.__dict__), None)
+    if not isinstance(found, _DESCRIPTORS):
+        raise TypeError(f"{type(owner).__name__} has no method of C code called {name}")
+    return getattr(owner, name)
+
+
+_DESCRIPTORS = (
+    *(types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType),
+    *(types.BuiltinFunctionType, staticmethod),
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Iterable
 from typing import Any
 
@@ -37,17 +38,27 @@ class MemoryHandler(Handler):
         if live is not MISSING:
             return live
         nbytes = max([node.meta["nbytes"], *(high for _, high in node.meta["ranges"])])
+        if nbytes > _physical():
+            raise RestoreMismatch(f"{nbytes:,} bytes are more than this machine has", where=load.where(node))
         return _torch_region(nbytes, node, load) if node.meta["torch"] else _numpy_region(nbytes)
 
     def fill(self, node: Node, obj: Any, load: Load) -> None:
         """The saved bytes of each interval; memory that holds them already is not touched, nor are they read."""
         intervals = [(low, high) for low, high in node.meta["ranges"]]
+        if not all(0 <= low <= high <= obj.nbytes for low, high in intervals):  # the guarantee: no write beside it
+            raise RestoreMismatch("saved bytes lie outside of the memory that they belong to", where=load.where(node))
         name = load.name(node)
         if name and obj.device == "cpu" and content_of(pieces(obj, intervals)) == name:
             return
         data = load.data(node)
         if data is not None:
+            if sum(high - low for low, high in intervals) != len(data):
+                raise RestoreMismatch("the saved bytes are fewer or more than their places", where=load.where(node))
             write(obj, intervals, data)
+
+
+def _physical() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _torch_region(nbytes: int, node: Node, load: Load) -> Region:

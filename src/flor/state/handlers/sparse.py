@@ -51,6 +51,6 @@ class SparseHandler(Handler):
         assert live is MISSING
         torch, parts = loaded.torch(), [load(slot) for slot in node.items]
         if node.meta["coalesced"] is None:
-            return torch.sparse_csr_tensor(*parts, size=node.meta["shape"])
-        made = torch.sparse_coo_tensor(*parts, size=node.meta["shape"], check_invariants=False)
+            return torch.sparse_csr_tensor(*parts, size=node.meta["shape"], check_invariants=True)
+        made = torch.sparse_coo_tensor(*parts, size=node.meta["shape"], check_invariants=True)
         return made._coalesced_(node.meta["coalesced"])

@@ -91,10 +91,18 @@ class NumpyRandomHandler(Handler):
     def fill(self, node: Node, obj: Any, load: Load) -> None:
         """The saved dict."""
         state = load(node.items[0])
+        _check_places(state)
         if hasattr(obj, "set_state"):
             obj.set_state(state)
         else:
             obj.state = state
+
+
+def _check_places(state: Any) -> None:
+    """A place outside of a generator's own words would have numpy read beside them."""
+    inner = state.get("state") or {}
+    if not 0 <= inner.get("pos", 0) <= 624 or not 0 <= state.get("buffer_pos", 0) <= 4:
+        raise ValueError("the place in a generator's words is none")
 
 
 def _state(obj: Any) -> Any:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from flor.errors import RestoreMismatch
 from flor.state import attributes, loaded
 from flor.state.handler import MISSING, Handler, Load, Refused, Walk
 from flor.state.handlers.shells import attribute_slots, class_of
@@ -152,12 +153,27 @@ def _geometry(tensor: Any) -> dict[str, Any]:
 
 def _looking(node: Node, load: Load) -> Any:
     torch, meta = loaded.torch(), node.meta
-    dtype = getattr(torch, meta["dtype"].removeprefix("torch."))
+    dtype = getattr(torch, meta["dtype"].removeprefix("torch."), None)
+    if not isinstance(dtype, torch.dtype) or not _fits(node, dtype.itemsize, load):
+        raise RestoreMismatch("a tensor's shape does not fit the memory that it was saved with", where=load.where(node))
     with torch.inference_mode(meta["inference"]):
         if not node.items:
             return torch.empty_strided(meta["shape"], meta["stride"], dtype=dtype, device=meta["device"])
         empty = torch.empty(0, dtype=dtype, device=meta["device"])
         return empty.set_(load(node.items[0]).owner, meta["offset"], meta["shape"], meta["stride"])
+
+
+def _fits(node: Node, width: int, load: Load) -> bool:
+    """True if every element lies inside of the tensor's memory; torch would enlarge the memory where one does not."""
+    meta = node.meta
+    shape, stride, offset = meta["shape"], meta["stride"], meta["offset"]
+    numbers = [*shape, *stride, offset]
+    if len(shape) != len(stride) or not all(type(number) is int and number >= 0 for number in numbers):
+        return False
+    if not node.items or 0 in shape:
+        return not node.items or bool(offset * width <= load(node.items[0]).nbytes)
+    last = offset + sum((size - 1) * step for size, step in zip(shape, stride, strict=True))
+    return bool((last + 1) * width <= load(node.items[0]).nbytes)
 
 
 def _looks_right(tensor: Any, node: Node, region: Region) -> bool:
