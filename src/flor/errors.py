@@ -28,6 +28,7 @@ FlorError
     ├── ProbeFailed           the added statement itself raised
     └── Stopped               by Ctrl-C
 FlorWarning                   training goes on; said once on stderr
+└── DamagedRecord             what is whole of a run was read, and some of it is not
 """
 
 from __future__ import annotations
@@ -207,3 +208,9 @@ class FlorWarning(UserWarning):
     """Training goes on; said once on stderr."""
 
     slug = "warning"
+
+
+class DamagedRecord(FlorWarning):
+    """Records of a run are damaged; what is whole was read."""
+
+    slug = "damaged"

@@ -63,23 +63,38 @@ CALLS = {
     "__import__": reduced("builtins:module", code("builtin", "builtins:__import__"), "antigravity"),
     "open": reduced("_io:TextIOWrapper", code("builtin", "_io:open"), "executed", "w"),
     "io.FileIO": reduced("_io:FileIO", code("class", "_io:FileIO"), "executed", "w"),
-    "pickle.loads": reduced("builtins:int", code("builtin", "_pickle:loads"), b"cposix\nsystem\n(S'touch executed'\ntR."),
+    "pickle.loads": reduced(
+        "builtins:int", code("builtin", "_pickle:loads"), b"cposix\nsystem\n(S'touch executed'\ntR."
+    ),
     "a function of the project": reduced("builtins:NoneType", code("function", f"{HERE}:touch")),
     "a class of the project": reduced(f"{HERE}:Mine", code("class", f"{HERE}:Mine")),
-    "an enumeration": [Node("enum", "x:y", {"name": None}, [TOUCH], {"__class__": Ref(1)}), code("builtin", "posix:system")],
+    "an enumeration": [
+        Node("enum", "x:y", {"name": None}, [TOUCH], {"__class__": Ref(1)}),
+        code("builtin", "posix:system"),
+    ],
     "a generator of numbers": [Node("numpy-random", f"{HERE}:touch", None, [None])],
     "a shell of something": [Node("object", "posix:system", None, [], {})],
     "a temporary file": [Node("object", "tempfile:_TemporaryFileCloser", None, [], {"name": "victim", "delete": True})],
     "a temporary folder": [Node("object", "tempfile:TemporaryDirectory", None, [], {"name": "victim"})],
-    "a default factory": [Node("dict", "collections:defaultdict", None, [], {"default_factory": Ref(1)}), code("builtin", "posix:getpid")],
+    "a default factory": [
+        Node("dict", "collections:defaultdict", None, [], {"default_factory": Ref(1)}),
+        code("builtin", "posix:getpid"),
+    ],
     "a module": [Node("module", "builtins:module", {"name": "antigravity"})],
     "a global": [Node("reduced", "builtins:builtin_function_or_method", {"global": "posix:system"})],
-    "a bound method": [Node("builtin", "builtins:builtin_function_or_method", {"name": "x:y", "method": "__class__"}, ["a"])],
-    "a class with a descriptor": [Node("reduced", "builtins:property", {"args": 0, "items": 0, "pairs": 0}, [Ref(1), None]), code("class", "builtins:property")],
-    "torch's file writer": reduced("torch._C:PyTorchFileWriter", code("class", "torch._C:PyTorchFileWriter"), "executed"),
+    "a bound method": [
+        Node("builtin", "builtins:builtin_function_or_method", {"name": "x:y", "method": "__class__"}, ["a"])
+    ],
+    "a class with a descriptor": [
+        Node("reduced", "builtins:property", {"args": 0, "items": 0, "pairs": 0}, [Ref(1), None]),
+        code("class", "builtins:property"),
+    ],
+    "torch's file writer": reduced(
+        "torch._C:PyTorchFileWriter", code("class", "torch._C:PyTorchFileWriter"), "executed"
+    ),
     "another maker than the class": reduced("datetime:date", code("class", "pathlib:Path"), "x"),
     "os itself": [Node("module", "builtins:module", {"name": "os"})],
-}  # fmt: skip
+}
 
 
 def touch() -> None:
@@ -118,8 +133,12 @@ def test_no_function_of_a_library_is_changed() -> None:
     nodes = [Node("function", "builtins:function", {"name": "subprocess:list2cmdline", "named": True}, [], {".x": 1})]
     with pytest.raises(RestoreMismatch):
         put(nodes, live={"x": subprocess.list2cmdline})
-    nodes = [Node("function", "builtins:function", {"name": "tempfile:mkdtemp", "named": True}, [], {"__defaults__": Ref(1)}),
-             Node("tuple", "builtins:tuple", None, ["a", "b", "/"])]  # fmt: skip
+    nodes = [
+        Node(
+            "function", "builtins:function", {"name": "tempfile:mkdtemp", "named": True}, [], {"__defaults__": Ref(1)}
+        ),
+        Node("tuple", "builtins:tuple", None, ["a", "b", "/"]),
+    ]
     with pytest.raises(RestoreMismatch):
         put(nodes, live={"x": tempfile.mkdtemp})
     assert tempfile.mkdtemp.__defaults__ == (None, None, None)
@@ -168,8 +187,12 @@ def test_memory_is_not_written_beside_its_place() -> None:
 
 
 def test_graphs_that_lead_nowhere_are_damaged() -> None:
-    for nodes in ([Node("list", "builtins:list", None, [Ref(9)])], [Node("list", "builtins:list", None, [Ref(-1)])],
-                  [Node("bytes", "builtins:bytes", blob=3)], [Node("list", "builtins:list", blob=-1)]):  # fmt: skip
+    for nodes in (
+        [Node("list", "builtins:list", None, [Ref(9)])],
+        [Node("list", "builtins:list", None, [Ref(-1)])],
+        [Node("bytes", "builtins:bytes", blob=3)],
+        [Node("list", "builtins:list", blob=-1)],
+    ):
         with pytest.raises(Damaged):
             put(nodes)
 

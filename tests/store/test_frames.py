@@ -127,7 +127,7 @@ def test_a_long_frame_is_read_and_its_damage_found() -> None:
 
 
 def test_a_damaged_length_does_not_make_the_reader_take_the_whole_file() -> None:
-    lying = HEAD.pack(MARK, 2, LIMIT) + bytes(64)
+    lying = HEAD.pack(MARK, 2, LIMIT, 0) + bytes(64)
     data = lying + several(1)[0] + bytes(4 * CHUNK)
     sizes: list[int] = []
 
@@ -142,7 +142,7 @@ def test_a_damaged_length_does_not_make_the_reader_take_the_whole_file() -> None
 
 
 def test_the_payload_limit_is_part_of_the_format() -> None:
-    head = HEAD.pack(MARK, 2, LIMIT + 1)
+    head = HEAD.pack(MARK, 2, LIMIT + 1, 0)
     assert gaps(read(head + several(1)[0]))[0].reason == "no frame begins here"
 
 

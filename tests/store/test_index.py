@@ -112,7 +112,7 @@ def test_a_journal_of_a_later_version_does_not_hide_the_rest(layout: Layout) -> 
     begin(layout, "r").seal(Ended({}))
     newer = begin(layout, "newer")
     newer.close()
-    newer.path.write_bytes(opening_bytes(Opening(1, 1, version=2)))
+    newer.path.write_bytes(opening_bytes(Opening(1, 1, version=3)))
     assert {run.name: run.damage for run in Index(layout).runs()} == {"r": 0, "newer": 1}
 
 

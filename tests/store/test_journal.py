@@ -200,8 +200,8 @@ def test_2000_flips_of_a_sealed_journal_are_each_found_and_nothing_else_is_read(
 
 
 def test_a_newer_journal_is_refused(path: Path) -> None:
-    path.write_bytes(opening_bytes(Opening(1, 1, version=2)))
-    with pytest.raises(NewerFormat, match="format 2"):
+    path.write_bytes(opening_bytes(Opening(1, 1, version=3)))
+    with pytest.raises(NewerFormat, match="format 3"):
         list(read_journal(path))
 
 

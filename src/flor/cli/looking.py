@@ -6,11 +6,13 @@ import json
 import sys
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import click
 
 from flor.cli.main import main
-from flor.cli.options import clear_errors, json_option, store_option
+from flor.cli.options import clear_errors, json_option, store_option, whole
+from flor.errors import Damaged
 
 
 @main.command()
@@ -22,12 +24,14 @@ def runs(store: Path, as_json: bool) -> None:
     from flor.query.runs import runs as all_runs
     from flor.query.text import runs_table, summary_json
 
-    summaries = [run.summary for run in all_runs(store)]
+    found = all_runs(store)
+    summaries = [run.summary for run in found]
     if as_json:
         for summary in summaries:
             click.echo(json.dumps(summary_json(summary)))
     else:
         click.echo(runs_table(summaries))
+    _say_damage(found)
 
 
 @main.command()
@@ -54,6 +58,14 @@ def show(run: str | None, loops: bool, instrumented: str | None, store: Path, as
         click.echo(json.dumps(text.run_json(found)))
     else:
         click.echo(loops_text(found) if loops else text.run_text(found))
+    _say_damage([found])
+
+
+def _say_damage(found: list[Any]) -> None:
+    """Fail, once all is out, if a journal is damaged."""
+    damaged = [run.name for run in found if run.damage]
+    if damaged:
+        raise Damaged(f"Journals of {', '.join(damaged)} are damaged.", todo="`flor fsck` lists all damage.")
 
 
 @main.command()
@@ -69,10 +81,11 @@ def logs(run: str | None, names: tuple[str, ...], store: Path, as_json: bool) ->
 
     found = one(run, store)
     rows, missing = found.logs(*names), dict.fromkeys(names)
-    while some := list(islice(rows, 1000)):  # one write each, also where stdout is unbuffered
-        sys.stdout.write("".join([(row.json_line() if as_json else row_text(row)) + "\n" for row in some]))
-        for name in {word for row in some for word in (row.name, row.channel)} if missing else ():
-            missing.pop(name, None)
+    with whole(found):
+        while some := list(islice(rows, 1000)):  # one write each, also where stdout is unbuffered
+            sys.stdout.write("".join([(row.json_line() if as_json else row_text(row)) + "\n" for row in some]))
+            for name in {word for row in some for word in (row.name, row.channel)} if missing else ():
+                missing.pop(name, None)
     if missing:
         known = dict.fromkeys(row.name or row.channel for row in found.logs())
         raise found.nothing_called(next(iter(missing)), list(known))
@@ -98,13 +111,15 @@ def plot(run: str | None, names: tuple[str, ...], output: Path | None, x: str | 
     from flor.query.plot.terminal import draw
     from flor.query.runs import run as one
 
-    chart = chart_of(one(run, store), names, x)
-    if output is not None:
-        save(chart, output)
-        click.echo(output)
-        return
-    console = Console(width=width, highlight=False)
-    console.print(draw(chart, console.width), end="", crop=False, no_wrap=True, overflow="ignore")
+    found = one(run, store)
+    with whole(found):
+        chart = chart_of(found, names, x)
+        if output is not None:
+            save(chart, output)
+            click.echo(output)
+        else:
+            console = Console(width=width, highlight=False)
+            console.print(draw(chart, console.width), end="", crop=False, no_wrap=True, overflow="ignore")
 
 
 @main.command()
@@ -119,10 +134,12 @@ def export(run: str | None, names: tuple[str, ...], format_name: str | None, out
     from flor.query.export.verb import export as write
     from flor.query.runs import run as one
 
-    done = write(one(run, store), names, None if output == Path("-") else output, format_name)
-    if done.path is not None:
-        left = f", {done.left_out:,} that are no numbers left out" if done.left_out else ""
-        click.echo(f"flor: {done.rows:,} values in {done.path}{left}", err=True)
+    found = one(run, store)
+    with whole(found):
+        done = write(found, names, None if output == Path("-") else output, format_name)
+        if done.path is not None:
+            left = f", {done.left_out:,} that are no numbers left out" if done.left_out else ""
+            click.echo(f"flor: {done.rows:,} values in {done.path}{left}", err=True)
 
 
 @main.command()

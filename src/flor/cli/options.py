@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
 
-from flor.errors import FlorError, UsageError
+from flor.errors import Damaged, DamagedRecord, FlorError, UsageError
 
 Command = Callable[..., Any]
 
@@ -27,6 +29,16 @@ def clear_errors(command: Command) -> Command:
             sys.exit(2 if isinstance(error, UsageError) else 1)
 
     return guarded
+
+
+@contextmanager
+def whole(run: Any) -> Iterator[None]:
+    """Read the logs of a run; if some are damaged, fail once all that is whole is out."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DamagedRecord)
+        yield
+    if run.lost:
+        raise Damaged(run.lost_text(), todo="`flor fsck` lists all damage; what is whole was read.")
 
 
 def store_option(command: Command) -> Command:

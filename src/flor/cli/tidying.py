@@ -27,7 +27,7 @@ def fsck(store: Path, as_json: bool) -> None:
         click.echo(json.dumps(vars(finding) if hasattr(finding, "__dict__") else str(finding)) if as_json else finding)
     if not findings and not as_json:
         click.echo("all is as it was written")
-    sys.exit(1 if findings else 0)
+    sys.exit(1 if any(finding.severity == "damage" for finding in findings) else 0)
 
 
 @main.command()

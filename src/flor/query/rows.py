@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, NamedTuple
@@ -79,21 +79,41 @@ class Reading:
     _text: str = ""
     _outer: Loops = ()
     _name: str = ""
+    torn: int = 0  # lines of which a part is missing, and which are left out
 
-    def rows(self, records: Iterable[LogRecord]) -> Iterator[Row]:
-        """Rows in order; pieces of a stream are joined until their line ends."""
+    def rows(self, records: Iterable[LogRecord], gaps: Callable[[], int] = lambda: 0) -> Iterator[Row]:
+        """Rows in order; pieces of a stream are joined until their line ends, and never across a gap.
+
+        `gaps` says how many have been met so far. A line that a gap may have cut is left out and counted.
+        """
         open_lines: dict[Channel, tuple[LogRecord, list[bytes]]] = {}
+        met, cut = 0, set[Channel]()
         for record in records:
+            if gaps() != met:
+                met, cut = gaps(), set(STREAMS)
+                self.torn += len(open_lines)
+                open_lines.clear()
             if record.channel not in STREAMS:
                 yield self._row(record, decode_value(record.tag, record.data))
                 continue
+            data = record.data
+            if record.channel in cut:
+                _, end, data = data.partition(b"\n")
+                if end:
+                    cut.discard(record.channel)
+                    self.torn += 1
+                if not data:
+                    continue
             first, pieces = open_lines.pop(record.channel, (record, []))
-            *whole, rest = record.data.split(b"\n")
+            *whole, rest = data.split(b"\n")
             for line in whole:
                 yield self._row(first, b"".join([*pieces, line]).decode("utf-8", "surrogateescape"))
                 first, pieces = record, []
             if rest or pieces:
                 open_lines[record.channel] = (first, [*pieces, rest])
+        if gaps() != met:
+            self.torn += len(open_lines)
+            return
         for first, pieces in open_lines.values():
             yield self._row(first, b"".join(pieces).decode("utf-8", "surrogateescape"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import os
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from flor.errors import NoSuchRun, UsageError
+from flor.errors import DamagedRecord, NoSuchRun, UsageError
 from flor.model.explicit import given_name
 from flor.model.records import Ended, Facts, LogRecord, Note, Record, Source
 from flor.query.rows import Reading, Row, wanted
@@ -68,6 +69,7 @@ class Run:
     def __init__(self, folder: RunFolder) -> None:
         self.folder = folder
         self.name = folder.name
+        self.lost: list[str] = []  # what `logs` could not read when it was last asked
 
     def __repr__(self) -> str:
         return f"<flor run {self.name}: {self.status}>"
@@ -162,13 +164,32 @@ class Run:
                     yield fragment, record
 
     def logs(self, *names: str) -> Iterator[Row]:
-        """Log records as rows, recorded ones and then those of replays, each once; with names only those."""
+        """Log records as rows, recorded ones and then those of replays, each once; with names only those.
+
+        What is damaged is left out; a DamagedRecord warning says at the end how much that is, and `lost` has it all.
+        """
         chosen = frozenset(names)
+        self.lost = []
         for fragment in self.folder.fragments():
             reading = Reading(self.loop_names, rank=_rank(fragment))
-            yield from reading.rows(_logs(read_journal(fragment), chosen))
+            yield from self._rows(read_journal(fragment), reading, chosen)
         replays = [self._hindsight(replay, chosen) for replay in self.replays()]
         yield from _each_once(replays) if len(replays) > 1 else chain(*replays)
+        if self.lost:
+            warnings.warn(DamagedRecord(self.lost_text()), stacklevel=2)
+
+    def _rows(self, reader: JournalReader, reading: Reading, chosen: frozenset[str]) -> Iterator[Row]:
+        """The rows of one journal; what of it is damaged is noted."""
+        yield from reading.rows(_logs(reader, chosen), lambda: len(reader.damage))
+        place = str(reader.path.relative_to(self.folder.path))
+        self.lost += [f"{place} at byte {each.offset}: {each.length:,} bytes: {each.reason}" for each in reader.damage]
+        if reading.torn:
+            self.lost.append(f"{place}: {reading.torn} lines of text of which a part is missing are left out")
+
+    def lost_text(self) -> str:
+        """What could not be read, for people."""
+        more = f" (and {len(self.lost) - 1} more)" if len(self.lost) > 1 else ""
+        return f"Records of {self.name} are missing: {self.lost[0]}{more}."
 
     def nothing_called(self, name: str, known: Sequence[str]) -> UsageError:
         """What to raise if somebody asks for a name that was never logged."""
@@ -188,7 +209,7 @@ class Run:
                 names.update(record.values["names"])
         rank = int(path.stem.partition("-")[2] or 0)
         reading = Reading(names, origin="hindsight", replay=path.parent.name, rank=rank)
-        yield from reading.rows(_logs(read_journal(path), chosen))
+        yield from self._rows(read_journal(path), reading, chosen)
 
     def df(self, *names: str) -> Any:
         """The rows as a pandas or polars data frame, whichever is installed; loops are columns."""

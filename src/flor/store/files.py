@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +20,21 @@ def write_all(fd: int, data: Buffer) -> None:
     rest = memoryview(data).cast("B")
     while rest:
         rest = rest[os.write(fd, rest) :]
+
+
+def open_regular(path: Path) -> int:
+    """Open a file to read it; OSError for anything but a plain file: a pipe in a store would block its reader."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "it is no plain file", str(path))
+    return fd
+
+
+def read_regular(path: Path, limit: int) -> bytes:
+    """The first bytes of a plain file."""
+    with open(open_regular(path), "rb") as file:
+        return file.read(limit)
 
 
 def sync_folder(folder: Path) -> None:

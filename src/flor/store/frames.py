@@ -9,10 +9,13 @@ from typing import NamedTuple
 
 from xxhash import xxh3_64, xxh3_64_digest
 
-VERSION = 1
+VERSION = 2
 MAGIC = b"FLORJRNL"
 MARK = b"\xffFL\xf9"  # 0xff is in no UTF-8 text, so that text is never searched in vain
-HEAD = struct.Struct("<4sBI")
+HEAD = struct.Struct("<4sBIQ")
+"""marker, kind, length of the payload, and the frame's number in its journal."""
+FIRST_HEAD = struct.Struct("<4sBI")
+"""The same in journals of version 1, whose frames have no numbers."""
 CHECK_SIZE = 8
 LIMIT = 1 << 30
 """The longest payload; a longer length is damage."""
@@ -37,12 +40,13 @@ class Opening:
 
 
 class Frame(NamedTuple):
-    """One valid frame and where it begins and ends."""
+    """One valid frame, where it begins and ends, and its number; -1 if the journal is of version 1."""
 
     kind: int
     payload: bytes
     offset: int
     end: int
+    number: int = -1
 
 
 class Gap(NamedTuple):
@@ -86,18 +90,20 @@ def _parse_copy(data: bytes) -> Opening | None:
     return Opening(salt, created, version)
 
 
-def frame_bytes(kind: int, payload: bytes, salt: int) -> bytes:
-    """One frame: marker, kind, length, payload, and the checksum over all of these."""
-    body = HEAD.pack(MARK, kind, len(payload)) + payload
+def frame_bytes(kind: int, payload: bytes, salt: int, number: int = 0) -> bytes:
+    """One frame: marker, kind, length, number, payload, and the checksum over all of these."""
+    body = HEAD.pack(MARK, kind, len(payload), number) + payload
     return body + xxh3_64_digest(body, salt)
 
 
-def scan(read_at: ReadAt, end: int, salt: int, start: int = OPENING_SIZE) -> Iterator[Frame | Gap]:
+def scan(
+    read_at: ReadAt, end: int, salt: int, start: int = OPENING_SIZE, version: int = VERSION
+) -> Iterator[Frame | Gap]:
     """Every valid frame in order, and a gap for whatever lies between; memory is bounded by one frame."""
-    window = _Window(read_at, end)
+    window = _Window(read_at, end, HEAD if version > 1 else FIRST_HEAD)
     offset = start
     while offset < end:
-        for frame in _frames_in(window.stretch(offset), offset, salt):
+        for frame in _frames_in(window.stretch(offset), offset, salt) if version > 1 else ():
             yield frame
             offset = frame.end
         if offset >= end:
@@ -115,8 +121,9 @@ def scan(read_at: ReadAt, end: int, salt: int, start: int = OPENING_SIZE) -> Ite
 class _Window:
     """A file read in chunks, as far as it reached when the scan began."""
 
-    def __init__(self, read_at: ReadAt, end: int) -> None:
+    def __init__(self, read_at: ReadAt, end: int, head: struct.Struct) -> None:
         self.end = end
+        self.head = head
         self._read_at = read_at
         self._start = 0
         self._data = b""
@@ -140,24 +147,25 @@ def _frames_in(data: bytes, start: int, salt: int) -> Iterator[Frame]:
     """The valid frames at the beginning of these bytes, quickly; whatever is odd is left to `_frame_at`."""
     low, size = 0, len(data)
     while low + HEAD.size <= size:
-        mark, kind, length = _unpack(data, low)
+        mark, kind, length, number = _unpack(data, low)
         stop = low + HEAD.size + length
         if mark != MARK or stop + CHECK_SIZE > size:
             return
         if xxh3_64_digest(data[low:stop], salt) != data[stop : stop + CHECK_SIZE]:
             return
-        yield _frame((kind, data[low + HEAD.size : stop], start + low, start + stop + CHECK_SIZE))
+        yield _frame((kind, data[low + HEAD.size : stop], start + low, start + stop + CHECK_SIZE, number))
         low = stop + CHECK_SIZE
 
 
 def _frame_at(window: _Window, offset: int, salt: int) -> Frame | _Flaw:
-    head = window.take(offset, HEAD.size)
-    if len(head) < HEAD.size:
+    width = window.head.size
+    head = window.take(offset, width)
+    if len(head) < width:
         return _Flaw("half a frame", cut=head[:4] == MARK[: len(head)])
-    mark, kind, length = HEAD.unpack(head)
+    mark, kind, length, *numbers = window.head.unpack(head)
     if mark != MARK or length > LIMIT:
         return _Flaw("no frame begins here")
-    size = HEAD.size + length + CHECK_SIZE
+    size = width + length + CHECK_SIZE
     if offset + size > window.end:
         return _Flaw("half a frame", cut=True)
     if size > CHUNK and not _long_frame_is_valid(window, offset, size, salt):
@@ -165,7 +173,7 @@ def _frame_at(window: _Window, offset: int, salt: int) -> Frame | _Flaw:
     data = window.take(offset, size)
     if xxh3_64_digest(data[:-CHECK_SIZE], salt) != data[-CHECK_SIZE:]:
         return _Flaw("the checksum does not fit")
-    return Frame(kind, data[HEAD.size : -CHECK_SIZE], offset, offset + size)
+    return Frame(kind, data[width:-CHECK_SIZE], offset, offset + size, *numbers)
 
 
 def _long_frame_is_valid(window: _Window, offset: int, size: int, salt: int) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -17,6 +18,7 @@ from flor.store.retention.references import read_references
 from flor.store.run import RunFolder
 
 Severity = Literal["damage", "note"]
+_DIGEST = re.compile("[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,9 @@ def _run(path: Path) -> Iterator[Finding]:
     yield from _journals(path)
     for journal in _entries(path / dropped.FOLDER):
         yield from _journal(journal)
+    for replay in _entries(path / "replays"):
+        for journal in _entries(replay):
+            yield from _journal(journal) if journal.suffix in (LIVE, SEALED) else _leftover(journal)
     for pack in _entries(path / "packs"):
         yield from _pack(pack)
     yield from _checkpoints(RunFolder(path.name, path))
@@ -111,24 +116,28 @@ def _pack(path: Path) -> Iterator[Finding]:
 def _checkpoints(run: RunFolder) -> Iterator[Finding]:
     """Every announced checkpoint that was not dropped since has all of its bytes."""
     references, gone = read_references(run), dropped.dropped_checkpoints(run.path)
-    there: dict[str, frozenset[str]] = {}
+    there: dict[str, Mapping[str, str]] = {}
     for checkpoint in references.checkpoints:
         for file, name in sorted(checkpoint.entries) if checkpoint.graph not in gone else ():
             if file not in there:
-                there[file] = _names(run.packs, file)
+                there[file] = _digests(run.packs, file)
             if name not in there[file]:
                 yield Finding(run.packs / file, "damage", f"{name!r}, which a checkpoint needs, is not there")
                 break
+            announced = checkpoint.digest if f"{file}/{name}" == checkpoint.graph else name
+            if _DIGEST.fullmatch(announced) and there[file][name] != announced:
+                yield Finding(run.packs / file, "damage", f"{name!r} is not what the run's journal announced")
+                break
 
 
-def _names(packs: Path, file: str) -> frozenset[str]:
+def _digests(packs: Path, file: str) -> Mapping[str, str]:
     if Path(file).name != file:  # a journal that names a file elsewhere is not followed there
-        return frozenset()
+        return {}
     try:
         with read_pack(packs / file) as opened:
-            return frozenset(opened.names)
+            return {name: str(opened.digests.get(name, "")) for name in opened.names}
     except FlorError:
-        return frozenset()
+        return {}
 
 
 def _leftover(path: Path) -> Iterator[Finding]:

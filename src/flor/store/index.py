@@ -31,6 +31,8 @@ class Index:
 
     def runs(self) -> list[RunSummary]:
         """Every run of the store, oldest first."""
+        if self._layout.index.is_symlink() or (self._layout.index.exists() and not self._layout.index.is_file()):
+            return self._answer(None)  # nothing is written through a link, or into a pipe
         try:
             return self._answer(self._layout.index)
         except _UNUSABLE:

@@ -47,7 +47,7 @@ class JournalWriter:
         self._fd = fd
         self._salt = opening.salt
         self._on_failure = on_failure
-        self._tick = count(0).__next__
+        self._number = count(0).__next__  # of the next frame; a reader sees by it if one is missing
         self._ids: dict[str, int] = {}
         self._next_id = count(0).__next__
         self._interning = threading.RLock()
@@ -103,19 +103,18 @@ class JournalWriter:
         try:
             rest = position + data
             size = _LOG_SIZE + len(rest)
-            body = _pack(MARK, _LOG, size, channel, tag, len(position), name_id, statement_id, time) + rest
-            frame = body + _digest(body, self._salt)
-            if self.waiting:
-                frame = self._taken() + frame  # one write for both
+            before = self._taken() if self.waiting else b""  # one write for both
+            number = self._number()
+            body = _pack(MARK, _LOG, size, number, channel, tag, len(position), name_id, statement_id, time) + rest
+            frame = before + body + _digest(body, self._salt)
             if size > LIMIT:
-                self._drop(f"{size} bytes are too long for a log record")
+                self._drop(f"{size} bytes are too long for a log record", number)
             elif _write(self._fd, frame) != len(frame):
                 self._write_again(frame)
-            self._tick()
         except OSError as error:
             self._fail(error)
         except struct.error as error:
-            self._drop(str(error))
+            self._drop(str(error), number)
 
     def append(self, record: Record) -> None:
         """Append any record; an `Ended` says how much was written before it."""
@@ -124,7 +123,10 @@ class JournalWriter:
         elif isinstance(record, Inputs):
             self._append(Kind.INPUTS, renumbered(record, self.intern))
         elif isinstance(record, Ended):
-            self._append(*encode(record, frames=self._tick(), offset=self.size()))
+            if self.waiting:
+                self.put_down()
+            number = self._number()
+            self._append(*encode(record, frames=number, offset=self.size()), number=number)
         else:
             self._append(*encode(record))
 
@@ -148,8 +150,7 @@ class JournalWriter:
             del self.waiting[: len(entries)]  # what another thread adds meanwhile stays
             payload = pack(entries)
             self.readings += len(payload)
-            self._tick()
-            return frame_bytes(Kind.INPUTS, payload, self._salt)
+            return frame_bytes(Kind.INPUTS, payload, self._salt, self._number())
         except (struct.error, OverflowError, ValueError):
             self._write_frame(*encode(Note("dropped", {"reason": "readings that can't be packed"})))
             return b""
@@ -216,26 +217,26 @@ class JournalWriter:
         try:
             position = position_bytes(record.position, self.intern)
         except struct.error as error:
-            self._drop(str(error))
+            self._drop(str(error), self._number())
             return
         self.log(record.channel, name, statement, position, record.tag, record.data, record.time)
 
-    def _append(self, kind: Kind, payload: bytes) -> None:
+    def _append(self, kind: Kind, payload: bytes, number: int | None = None) -> None:
         if self.waiting and kind is not Kind.INTERN:
             self.put_down()
-        self._write_frame(kind, payload)
+        self._write_frame(kind, payload, number)
 
-    def _write_frame(self, kind: Kind, payload: bytes) -> None:
+    def _write_frame(self, kind: Kind, payload: bytes, number: int | None = None) -> None:
         if self.closed:
             return
+        number = self._number() if number is None else number
         if len(payload) > LIMIT:
-            self._drop(f"{len(payload)} bytes are too long for a {kind.name.lower()} record")
+            self._drop(f"{len(payload)} bytes are too long for a {kind.name.lower()} record", number)
             return
         try:
-            frame = frame_bytes(kind, payload, self._salt)
+            frame = frame_bytes(kind, payload, self._salt, number)
             if _write(self._fd, frame) != len(frame):
                 self._write_again(frame)
-            self._tick()
         except OSError as error:
             self._fail(error)
 
@@ -246,8 +247,9 @@ class JournalWriter:
                 return
         raise OSError(errno.EIO, "the disk takes only parts of a write", str(self.path))
 
-    def _drop(self, reason: str) -> None:
-        self._append(*encode(Note("dropped", {"reason": reason})))
+    def _drop(self, reason: str, number: int) -> None:
+        """Note in the place of a frame that it can't be written."""
+        self._append(*encode(Note("dropped", {"reason": reason})), number=number)
 
     def _fail(self, error: OSError) -> None:
         """Say so once and go quiet; the lock stays until `close`, because the process is still alive."""

@@ -70,7 +70,7 @@ class Layout:
     def check(self) -> None:
         """NewerFormat or Damaged if this version of flor can't read the store; a store not made yet is fine."""
         try:
-            text = self.format.read_bytes()
+            text = files.read_regular(self.format, 1 << 12)
         except (FileNotFoundError, NotADirectoryError):
             return
         except OSError as error:
@@ -140,7 +140,7 @@ def _version(text: bytes) -> int | None:
     try:
         values = json.loads(text)
         return int(values["version"]) if values["magic"] == MAGIC else None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

@@ -7,6 +7,8 @@ import fcntl
 import os
 from pathlib import Path
 
+from flor.store import files
+
 _UNSUPPORTED = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL}
 
 
@@ -34,7 +36,7 @@ def try_lock(fd: int, *, shared: bool = False) -> bool:
 
 def is_held(path: Path) -> bool:
     """True if a process holds the file exclusively, or if that can't be told: nobody then deletes a live journal."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    fd = files.open_regular(path)
     try:
         return not try_lock(fd, shared=True)
     finally:

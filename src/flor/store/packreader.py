@@ -14,6 +14,7 @@ from typing import Any
 from xxhash import xxh3_128_hexdigest
 
 from flor.errors import Damaged
+from flor.store import files
 from flor.store.packs import DIGEST, HEADER_DIGEST, ITEM_SIZES, METADATA, PADDING, header_is_intact
 
 _HEADER_LIMIT = 100_000_000  # that of safetensors
@@ -81,7 +82,7 @@ class Pack:
 def read_pack(path: Path) -> Pack:
     """Open a pack; Damaged if its header is not what was written or the file was cut."""
     try:
-        with open(path, "rb") as file:
+        with open(files.open_regular(path), "rb") as file:
             header = file.read(8)
             length = int.from_bytes(header, "little")
             text = file.read(length) if length <= _HEADER_LIMIT else b""

@@ -10,12 +10,14 @@ from typing import Literal
 
 from flor.errors import NewerFormat, StoreError
 from flor.model.records import Ended, Record
-from flor.store import locks
+from flor.store import files, locks
 from flor.store.codec import Decoder, Kind, UndecodableError, counts
 from flor.store.frames import OPENING_SIZE, VERSION, Frame, Gap, Opening, parse_opening, scan
 from flor.store.journal import LIVE, SEALED
 
 Status = Literal["sealed", "recording", "killed"]
+WINDOW = 1 << 16
+"""So many frames may come before one that was begun earlier, by another thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class JournalReader:
         self.torn = False
         self.ended: Ended | None = None
         self.frames = 0
+        self._explained = False
 
     def __iter__(self) -> Iterator[Record]:
         self._begin()
@@ -81,10 +84,7 @@ class JournalReader:
 
     def _records(self, file: _Opened, opening: Opening) -> Iterator[Record]:
         decoder, log, inputs = Decoder(), int(Kind.LOG), int(Kind.INPUTS)
-        for found in scan(file.read_at, file.end, opening.salt):
-            if isinstance(found, Gap):
-                self._gap(found)
-                continue
+        for found in self._in_order(scan(file.read_at, file.end, opening.salt, version=opening.version)):
             self.frames += 1
             if not self._with_logs and found.kind in (log, inputs):
                 continue
@@ -97,6 +97,44 @@ class JournalReader:
                 continue
             if record is not None:
                 yield record
+
+    def _in_order(self, found: Iterator[Frame | Gap]) -> Iterator[Frame]:
+        """Frames by their numbers. Threads may write them slightly out of order; what never comes is missing."""
+        due, early = 0, dict[int, Frame]()
+        for each in found:
+            if isinstance(each, Gap):
+                self._gap(each)
+                self._explained = True  # what is missing next was there
+                continue
+            number = each.number
+            if number == due:
+                due += 1
+                yield each
+            elif number < 0:
+                yield each
+                continue
+            elif number < due or number in early:
+                self._blame(each.offset, each.end - each.offset, "a frame that was there before")
+            else:
+                early[number] = each
+                if len(early) > WINDOW:
+                    due = self._pass_over(due, early)
+            while early and due in early:
+                yield early.pop(due)
+                due += 1
+        while early:
+            due = self._pass_over(due, early)
+            while due in early:
+                yield early.pop(due)
+                due += 1
+
+    def _pass_over(self, due: int, early: dict[int, Frame]) -> int:
+        """Give up waiting for frames; which comes next."""
+        number = min(early)
+        if not self._explained:
+            self._blame(early[number].offset, 0, f"{number - due:,} of the records before this are missing")
+        self._explained = False
+        return number
 
     def _look_at_end(self, frame: Frame, record: Record | None) -> None:
         if isinstance(record, Ended):
@@ -160,7 +198,7 @@ def status_of(path: Path) -> Status:
 
 def _open(path: Path) -> int:
     try:
-        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        return files.open_regular(path)
     except FileNotFoundError:
         if path.suffix == LIVE and path.with_suffix(SEALED).exists():
             return _open(path.with_suffix(SEALED))

@@ -162,8 +162,7 @@ def _rank(path: Path) -> tuple[int, str]:
 
 def _created(path: Path) -> int:
     try:
-        with open(path, "rb", buffering=0) as file:
-            opening = parse_opening(file.read(OPENING_SIZE))
+        opening = parse_opening(files.read_regular(path, OPENING_SIZE))
     except OSError:
         return 0
     return opening.created if opening is not None else 0

@@ -24,6 +24,7 @@ class HeldCheckpoint:
     is_end: bool
     moment: str
     entries: frozenset[tuple[str, str]]
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,7 @@ def _checkpoint(values: Mapping[str, Any]) -> HeldCheckpoint:
         is_end=key["iteration"] is None,
         moment=json.dumps(key, sort_keys=True),
         entries=frozenset({(file, name), *blobs}),
+        digest=str(values.get("digest", "")),
     )
 
 
