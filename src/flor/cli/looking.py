@@ -22,7 +22,7 @@ from flor.errors import Damaged
 def runs(store: Path, as_json: bool) -> None:
     """List the runs of this folder's store."""
     from flor.query.runs import runs as all_runs
-    from flor.query.text import runs_table, summary_json
+    from flor.query.text import runs_table, summary_json, visible
 
     found = all_runs(store)
     summaries = [run.summary for run in found]
@@ -30,7 +30,7 @@ def runs(store: Path, as_json: bool) -> None:
         for summary in summaries:
             click.echo(json.dumps(summary_json(summary)))
     else:
-        click.echo(runs_table(summaries))
+        click.echo(visible(runs_table(summaries)))
     _say_damage(found)
 
 
@@ -57,7 +57,7 @@ def show(run: str | None, loops: bool, instrumented: str | None, store: Path, as
     elif as_json:
         click.echo(json.dumps(text.run_json(found)))
     else:
-        click.echo(loops_text(found) if loops else text.run_text(found))
+        click.echo(text.visible(loops_text(found) if loops else text.run_text(found)))
     _say_damage([found])
 
 
@@ -151,6 +151,7 @@ def checkout(run: str, folder: Path, store: Path) -> None:
     """Write the sources of a run, as they were executed, into a new folder."""
     from flor.query.checkout import write_sources
     from flor.query.runs import run as one
+    from flor.query.text import visible
 
     for path in write_sources(one(run, store), folder):
-        click.echo(path)
+        click.echo(visible(str(path)))

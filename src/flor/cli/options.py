@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +17,17 @@ import click
 from flor.errors import Damaged, DamagedRecord, FlorError, UsageError
 
 Command = Callable[..., Any]
+_SENSELESS = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError, SyntaxError)
+"""What reading raises where a journal is whole and its values are of other kinds than flor writes."""
+_TODO = "If `flor fsck` finds no damage, please report this. FLOR_TRACEBACK=1 shows where it was."
+
+
+def _say(error: FlorError) -> None:
+    from flor.query.text import visible
+
+    if os.environ.get("FLOR_TRACEBACK"):
+        traceback.print_exc()
+    click.echo(visible(f"flor: {error}"), err=True)
 
 
 def clear_errors(command: Command) -> Command:
@@ -25,8 +38,12 @@ def clear_errors(command: Command) -> Command:
         try:
             return command(*args, **kwargs)
         except FlorError as error:
-            click.echo(f"flor: {error}", err=True)
+            _say(error)
             sys.exit(2 if isinstance(error, UsageError) else 1)
+        except _SENSELESS as error:
+            what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            _say(Damaged(f"The store has something in it that makes no sense here ({what}).", todo=_TODO))
+            sys.exit(1)
 
     return guarded
 

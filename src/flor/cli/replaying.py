@@ -80,13 +80,14 @@ def parse_epochs(text: str | None) -> tuple[int | None, int | None] | None:
 @clear_errors
 def replay(everything: bool, only_plan: bool, yes: bool, verbose: bool, as_json: bool, **wish: Any) -> None:
     """Get the values of log statements that were added after the run, for the run that is over."""
+    from flor.query.text import visible
     from flor.replay.report import plan_text, result_json, verdict_text
     from flor.replay.saying import Saying, nothing
 
     begun = time.perf_counter()
     work = _replay(**wish)
     if only_plan:
-        click.echo(plan_text(work))
+        click.echo(visible(plan_text(work)))
         return
     if verbose:
         _say(f"read the run and the sources in {time.perf_counter() - begun:.1f} s")
@@ -102,10 +103,10 @@ def replay(everything: bool, only_plan: bool, yes: bool, verbose: bool, as_json:
             sys.stdout.buffer.write(piece)
     sys.stdout.flush()
     for text in (*result.told, *([f"in TensorBoard: {result.events}"] if result.events else [])):
-        _say(text)
+        _say(visible(text))
     if result.error is not None:
         raise result.error
-    click.echo(verdict_text(work, result), err=True)
+    click.echo(visible(verdict_text(work, result)), err=True)
     sys.exit(0 if result.exact else 3)
 
 
@@ -119,9 +120,10 @@ def _say(text: str) -> None:
 @clear_errors
 def plan(**wish: Any) -> None:
     """Say what a replay would do, and how long it takes."""
+    from flor.query.text import visible
     from flor.replay.report import plan_text
 
-    click.echo(plan_text(_replay(**wish)))
+    click.echo(visible(plan_text(_replay(**wish))))
 
 
 @main.command()
@@ -131,6 +133,7 @@ def plan(**wish: Any) -> None:
 def diff(run: str | None, store: Path) -> None:
     """Show how the sources differ from the recorded ones."""
     from flor.query.runs import run as one
+    from flor.query.text import visible
     from flor.replay.report import diff_text
 
-    click.echo(diff_text(one(run, store)), nl=False)
+    click.echo(visible(diff_text(one(run, store))), nl=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,17 @@ from flor.cli.options import clear_errors, json_option, store_option
 @clear_errors
 def fsck(store: Path, as_json: bool) -> None:
     """Check every byte of a store; executes nothing of it."""
+    from flor.query.text import visible
     from flor.store.fsck import check_store
     from flor.store.layout import Layout
 
     findings = check_store(Layout(store.absolute()))
     for finding in findings:
-        click.echo(json.dumps(vars(finding) if hasattr(finding, "__dict__") else str(finding)) if as_json else finding)
+        if as_json:
+            click.echo(json.dumps({**asdict(finding), "path": str(finding.path)}))
+        else:
+            place = f" at byte {finding.offset:,}" if finding.offset is not None else ""
+            click.echo(visible(f"{finding.severity}: {finding.path}{place}: {finding.what}"))
     if not findings and not as_json:
         click.echo("all is as it was written")
     sys.exit(1 if any(finding.severity == "damage" for finding in findings) else 0)

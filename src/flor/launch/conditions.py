@@ -25,7 +25,8 @@ def environment(run: Run) -> dict[str, str]:
     facts = run.facts
     replaced = {*KEPT_VARIABLES} - {"PYTHONPATH"}  # by that one, this Python may find flor
     values = {name: value for name, value in os.environ.items() if name not in replaced}
-    values.update(facts.get("variables", {}))
+    recorded = facts.get("variables", {})  # from the store: only those that flor itself keeps are taken from it
+    values.update({name: str(recorded[name]) for name in replaced if name in recorded})
     if facts.get("hash_seed"):
         values["PYTHONHASHSEED"] = str(facts["hash_seed"])
     values.pop("FLOR_STORE", None)

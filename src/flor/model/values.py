@@ -46,8 +46,8 @@ class TensorValue:
     raw: bytes
 
     def tolist(self) -> Any:
-        """The elements as nested lists of python numbers; a number if there are no dimensions."""
-        return _nested(self._flat(), self.shape)
+        """The elements as nested lists of python numbers; a number if there are no dimensions, [] if no elements."""
+        return _nested(self._flat(), self.shape) if math.prod(self.shape) else []
 
     def item(self) -> Any:
         """The only element."""
@@ -60,9 +60,16 @@ class TensorValue:
         code = _CODES.get(self.dtype)
         if code is None:
             raise ValueError(f"elements of dtype {self.dtype} have no python counterpart")
-        count = len(self.raw) // struct.calcsize(code)
+        count = len(self.raw) // struct.calcsize(f"<{code}")
+        if count * struct.calcsize(f"<{code}") != len(self.raw) or not self._fits(count):
+            raise ValueError(f"{len(self.raw)} bytes are no {self.dtype} of shape {self.shape}")
         numbers = struct.unpack(f"<{count}{code}", self.raw)
         return _converted(self.dtype, numbers)
+
+    def _fits(self, count: int) -> bool:
+        """True if the shape has so many elements; a complex one is two numbers."""
+        plain = all(type(size) is int and size >= 0 for size in self.shape)
+        return plain and math.prod(self.shape) * (2 if self.dtype.startswith("complex") else 1) == count
 
 
 def _converted(dtype: str, numbers: tuple[Any, ...]) -> list[Any]:
@@ -122,4 +129,9 @@ def _tensor(data: bytes) -> Any:
     header, _, raw = data.partition(b"\n")
     facts = json.loads(header)
     value = TensorValue(facts["dtype"], tuple(facts["shape"]), raw)
-    return value.tolist() if math.prod(value.shape) <= SMALL else value
+    return value.tolist() if len(raw) <= SMALL * 16 and math.prod(value.shape) <= SMALL else value
+
+
+def as_text(value: object) -> str:
+    """What JSON has no way to say, as text: a complex number."""
+    return str(value)

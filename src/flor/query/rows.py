@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from math import isfinite
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 from flor.model.explicit import given_name, is_block
 from flor.model.positions import LoopId, Position, readable
 from flor.model.records import Channel, LogRecord, Tag
-from flor.model.values import TensorValue, decode_value
+from flor.model.values import TensorValue, as_text, decode_value
 
 Loops = tuple[tuple[str, int], ...]
 Place = tuple[str, Loops]
@@ -55,7 +56,7 @@ class Row(NamedTuple):
         value = self.value
         if type(value) is not float or not isfinite(value):
             value = value.tolist() if isinstance(value, TensorValue) else value
-            said = json.dumps(value)
+            said = json.dumps(value, default=as_text)
         else:
             said = repr(value)
         loops = ", ".join([f"{quoted(name)}: {iteration}" for name, iteration in self.loops])
@@ -79,6 +80,7 @@ class Reading:
     _text: str = ""
     _outer: Loops = ()
     _name: str = ""
+    senseless: int = 0  # values whose bytes are no value
     torn: int = 0  # lines of which a part is missing, and which are left out
 
     def rows(self, records: Iterable[LogRecord], gaps: Callable[[], int] = lambda: 0) -> Iterator[Row]:
@@ -94,7 +96,12 @@ class Reading:
                 self.torn += len(open_lines)
                 open_lines.clear()
             if record.channel not in STREAMS:
-                yield self._row(record, decode_value(record.tag, record.data))
+                try:
+                    value = decode_value(record.tag, record.data)
+                except (ValueError, KeyError, TypeError, AttributeError, struct.error, RecursionError, OverflowError):
+                    self.senseless += 1
+                    continue
+                yield self._row(record, value)
                 continue
             data = record.data
             if record.channel in cut:

@@ -183,6 +183,8 @@ class Run:
         yield from reading.rows(_logs(reader, chosen), lambda: len(reader.damage))
         place = str(reader.path.relative_to(self.folder.path))
         self.lost += [f"{place} at byte {each.offset}: {each.length:,} bytes: {each.reason}" for each in reader.damage]
+        if reading.senseless:
+            self.lost.append(f"{place}: the bytes of {reading.senseless} values make no value")
         if reading.torn:
             self.lost.append(f"{place}: {reading.torn} lines of text of which a part is missing are left out")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import time
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -11,10 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from flor.errors import NoSuchScript
+from flor.model.values import as_text
 from flor.query.costs import cost_lines
 from flor.query.rows import Row
 from flor.query.runs import Run, Summary
 from flor.source.instrument import instrument
+
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def runs_table(summaries: Iterable[Summary]) -> str:
@@ -93,9 +97,14 @@ def run_text(run: Run) -> str:
 def row_text(row: Row) -> str:
     """A row for people."""
     mark = {"hindsight": "+ ", "replayed": "= "}.get(row.origin, "")
-    value = row.value if isinstance(row.value, str) else json.dumps(row.as_json()["value"])
+    value = row.value if isinstance(row.value, str) else json.dumps(row.as_json()["value"], default=as_text)
     name = "" if row.channel in ("stdout", "stderr") else f"{row.name} = "
-    return f"{mark}{row.position}  {name}{value}"
+    return visible(f"{mark}{row.position}  {name}{value}")
+
+
+def visible(text: str) -> str:
+    """Text with its control characters written out: what was logged must not steer the terminal of its reader."""
+    return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 def instrumented(script: Path) -> str:

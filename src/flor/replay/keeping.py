@@ -62,7 +62,10 @@ def keep(folder: Path, result: Result, asked: str, loop_names: Mapping[str, str]
 def answer(run: Run, asked: str, recorded: list[LogRecord], plan: Plan) -> Result | None:
     """The exact result of an earlier replay that asked the same, if there is one."""
     for path in reversed(run.replays()):
-        records = list(read_journal(path))
+        reader = read_journal(path)
+        records = list(reader)
+        if reader.damage:
+            continue  # it is asked again
         ended = next((record.values for record in records if isinstance(record, Ended)), {})
         if ended.get("question") != asked or ended.get("verdict") != "exact":
             continue

@@ -8,10 +8,14 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from flor.errors import ProbeFailed, UsageError
+from flor.errors import NothingToReplay, ProbeFailed, UsageError
 from flor.query.runs import Run
 from flor.source.insertion import apply_probe
 from flor.source.libraries import excerpt, package_of, watched
+from flor.store.files import read_regular
+
+LONGEST = 1 << 26
+"""Bytes of a source file that are read."""
 
 
 def recorded_sources(run: Run) -> dict[str, str]:
@@ -21,6 +25,8 @@ def recorded_sources(run: Run) -> dict[str, str]:
 
 def present_sources(run: Run, probes: Sequence[str] = ()) -> dict[str, str | None]:
     """The texts as they are on disk now, None where a file is gone."""
+    if not isinstance(run.facts.get("cwd"), str):
+        raise NothingToReplay(f"{run.name} ended before it had noted how it was begun.", todo="Record it again.")
     folder = Path(run.facts["cwd"])
     libraries = run.facts.get("libraries", ())
     texts = {name: _installed(name) if name in libraries else _read(folder / name) for name in run.sources}
@@ -53,8 +59,8 @@ def _installed(name: str) -> str | None:
 
 def _read(path: Path) -> str | None:
     try:
-        return path.read_bytes().decode("utf-8", "replace")
-    except OSError:
+        return read_regular(path, LONGEST).decode("utf-8", "replace")  # the store says which: it may be a pipe
+    except (OSError, ValueError):
         return None
 
 

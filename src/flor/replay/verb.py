@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from flor.errors import EditRefused, NothingToReplay, ProbeFailed, ReplayError, Stopped, WorkerFailed
+from flor.errors import Damaged, EditRefused, NothingToReplay, ProbeFailed, ReplayError, Stopped, WorkerFailed
 from flor.launch.handles import ReadLater, insufficient
 from flor.launch.wall.choice import best_wall
 from flor.launch.wall.layer import delete
@@ -65,6 +65,15 @@ class Replay:
         self.wish = wish
         if not run.sources:
             raise NothingToReplay(f"{run.name} has executed no source file.", todo="Record it again.")
+        if not run.facts:
+            raise NothingToReplay(f"{run.name} ended before it had noted how it was begun.", todo="Record it again.")
+        if run.damage and not wish.force:
+            fragment, damage = run.damage[0]
+            raise Damaged(
+                f"The record of {run.name} is damaged: {damage.reason}.",
+                where=f"{fragment} at byte {damage.offset}",
+                todo="`flor fsck` lists all damage; with --force it is replayed, and values may differ.",
+            )
         self.ranks = ranks_of(run)
         present = present_sources(run, wish.probes)
         check_syntax(present)
@@ -80,7 +89,7 @@ class Replay:
         self.asked = question(  # a run may still be going
             self.sources.present, epochs=wish.epochs, volatile=wish.volatile, kept=kept
         )
-        self.warnings: list[str] = []
+        self.warnings: list[str] = ["forced: the record is damaged"] if run.damage else []
         self._judge_edit()
 
     def plan(self) -> Plan:
@@ -106,7 +115,8 @@ class Replay:
                 for rank, history in enumerate(self.histories)
                 for record in history.logs
             ]
-            return Result(merged, Findings(), replace(plan, segments=()), time.perf_counter() - begun)
+            told = list(self.warnings)
+            return Result(merged, Findings(), replace(plan, segments=()), time.perf_counter() - begun, warnings=told)
         may_answer = len(self.ranks) == 1 and self.wish.tensorboard is None
         known = answer(self.run, self.asked, recorded, plan) if may_answer else None
         if known is not None:

@@ -73,11 +73,14 @@ class Logbook:
 
     def add(self, channel: Channel, name: str, value: tuple[Tag, bytes], frame: FrameType) -> None:
         """A value as it is written, logged by the nearest frame of the project."""
+        name = name if type(name) is str else _as_name(name)
         self._write(channel, self._name(name), self.statements.of(frame), value[0], value[1])
 
     def at(self, statement: str, name: str, value: Any) -> None:
         """A value that `flor.log` takes at a statement known from the source: the cheapest way to log."""
         names = self._names
+        if type(name) is not str:
+            name = _as_name(name)
         if self.statements.by_place:
             tag, data = self.encode(value)
             at = names.get(statement) or self._name(statement)
@@ -109,3 +112,11 @@ class Logbook:
             at.head = head
         self.session.logged()
         return head
+
+
+def _as_name(name: Any) -> str:
+    """The name of a value that was given another thing for a name: logging never raises into training."""
+    try:
+        return str(name)
+    except Exception:
+        return f"<{type(name).__name__}>"

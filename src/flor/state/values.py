@@ -69,10 +69,19 @@ def _numpy(value: Any, numpy: Any) -> Encoded:
         return _INT, str(int(value)).encode()
     if isinstance(value, numpy.float64):
         return _FLOAT, _pack(value)
+    if isinstance(value, numpy.ma.MaskedArray) and numpy.ma.is_masked(value):
+        return _masked(value)
     array = numpy.asarray(value)
     if array.dtype.byteorder == ">":
         array = array.astype(array.dtype.newbyteorder("<"))
     return _TENSOR, _header(array.dtype.name, array.shape) + array.tobytes()
+
+
+def _masked(value: Any) -> Encoded:
+    """A masked array with null where it is masked; the numbers behind the mask are no values."""
+    if value.size > _INLINE:
+        return _REPR, _looks(value).encode("utf-8", "backslashreplace")
+    return _JSON, json.dumps(value.tolist()).encode()
 
 
 def _header(dtype: Any, shape: Any) -> bytes:
