@@ -8,6 +8,7 @@ import os
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -135,9 +136,10 @@ class Run:
     @cached_property
     def loop_names(self) -> dict[str, str]:
         """The short name of each loop: its first target, or what the user calls it."""
-        found = {
-            str(loop.id): loop.name for file, text in self.sources.items() for loop in find_loops(ast.parse(text), file)
-        }
+        found: dict[str, str] = {}
+        for file, text in self.sources.items():
+            with suppress(SyntaxError, ValueError, RecursionError, MemoryError):  # it is not what was executed
+                found.update((str(loop.id), loop.name) for loop in find_loops(ast.parse(text), file))
         return found | {loop: name for loop in self.ended.get("loops", {}) if (name := given_name(loop)) is not None}
 
     @property

@@ -31,10 +31,11 @@ def restore(
     with quiet_torch(), _no_grad():
         live = Matching(snapshot, project).run(scopes)
         kept = _kept_roots(snapshot, live, dict(Trust(snapshot, live, project).refused()))
-        loading = Loading(snapshot, live, _reach(snapshot, kept), allowed, project)
+        reached = _reach(snapshot, kept)
+        loading = Loading(snapshot, live, reached, allowed, project)
         loading.make_all()
         loading.fill_all()
-    put_settings(snapshot, loading)
+    put_settings(snapshot, loading, reached)
     return _rebinding(snapshot, scopes, kept, loading)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from flor.state.handler import Handler, Load, Walk
@@ -41,9 +41,10 @@ class SurroundingsHandler(SettingsHandler):
         return SURROUNDINGS
 
 
-def put_settings(snapshot: Snapshot, load: Load) -> None:
-    """Put the saved settings back; outside of everything that itself sets some of them."""
-    for node in snapshot.nodes:
+def put_settings(snapshot: Snapshot, load: Load, restored: Collection[int]) -> None:
+    """Put the saved settings back, of the nodes that are restored; outside of everything that itself sets some."""
+    for number in sorted(restored):
+        node = snapshot.nodes[number]
         if node.kind in (SettingsHandler.kind, SurroundingsHandler.kind):
             settings = SETTINGS if node.kind == SettingsHandler.kind else SURROUNDINGS
             values = {name: load(slot) for name, slot in node.attrs.items()}
