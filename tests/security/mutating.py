@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Stores with seeded damage and crafted ones, read by every verb and restored: no wrong value, nothing executed.
 
 `python -m tests.security.mutating --mutated 5000 --crafted 1000` tries all of them and prints what was found.
@@ -673,7 +674,9 @@ def attempt(base: Base, seeds: range, *, crafted: bool) -> Findings:
     for seed in seeds:
         chance = random.Random(seed)
         change = craft if crafted else mutate
-        examine(base, lambda store, c=change, r=chance: f"seed {seed} {c(store, r)}", watch, found, crafted=crafted)  # type: ignore[misc]
+        examine(
+            base, lambda store, c=change, r=chance, n=seed: f"seed {n} {c(store, r)}", watch, found, crafted=crafted
+        )  # type: ignore[misc]
     return found
 
 

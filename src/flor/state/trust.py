@@ -12,6 +12,7 @@ import json
 import os
 import re
 import stat
+import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -41,6 +42,9 @@ _MADE = frozenset(
         "numpy-random",
         "tensor",
         "reduced",
+        "memory-file",
+        "foreign",
+        "message",
     ]
 )
 """Kinds whose nodes say of which class the new object is."""
@@ -83,6 +87,11 @@ class Trust:
             return "" if own else "a function of a library is not changed"
         if node.kind == "object":
             return self._shared(node)
+        if node.kind == "module":
+            return _made_module(node, obj)
+        if node.kind == "cache" and len(node.items) + len(node.attrs):
+            own = self.project(name_of(obj).partition(":")[0]) or not is_named(obj)
+            return "" if own else "what a library has cached is not changed"
         return _setting(node)
 
     def _class_state(self, node: Node, cls: Any) -> str:
@@ -186,8 +195,15 @@ class Trust:
             return ""
         return self._by_name(str(node.meta["name"]), lookup(str(node.meta["name"])))
 
+    def _new_cache(self, node: Node) -> str:
+        name = str(node.meta["name"])
+        own = self.project(name.partition(":")[0])
+        return self._by_name(name, lookup(name)) or ("" if own or "hits" not in node.meta else "it is a library's")
+
     def _new_module(self, node: Node) -> str:
         name = str(node.meta["name"])
+        if "made" in node.meta:
+            return _made_module(node, None)
         return self._by_name(f"{name}:", lookup(f"{name}:"))
 
     def _new_enum(self, node: Node) -> str:
@@ -209,6 +225,17 @@ class Trust:
         loader = loaded.attribute("torch.utils.data.dataloader", "DataLoader")
         fits = isinstance(cls, type) and loader is not None and issubclass(cls, loader)
         return "" if fits and type(node.meta["taken"]) is int else "it is not the iterator of a DataLoader"
+
+
+def _made_module(node: Node, module: Any) -> str:
+    """Why the names of a module are not rewritten: only one that the script has made itself has state."""
+    if "made" not in node.meta:
+        return ""
+    odd = next((name for name in node.attrs if name.startswith("__")), None)
+    if odd is not None:
+        return f"its {odd} is the interpreter's"
+    imported = module is not None and (vars(module).get("__spec__") is not None or module in sys.modules.values())
+    return "the names of a module that was imported are not changed" if imported else ""
 
 
 def _setting(node: Node) -> str:

@@ -100,12 +100,12 @@ class CacheHandler(Handler):
 
     def lacking(self, node: Node) -> str:
         """A cached function is code: it must be found."""
-        found = node.meta["named"] and isinstance(lookup(node.meta["name"], load=True), _WRAPPER)
+        found = node.meta["named"] and isinstance(lookup(node.meta["name"]), _WRAPPER)
         return "" if found else "this process has no such cached function at this place"
 
     def make(self, node: Node, live: Any, load: Load) -> Any:
         """The live one, or the one of that name."""
-        return lookup(node.meta["name"], load=True) if live is MISSING else live
+        return lookup(node.meta["name"]) if live is MISSING else live
 
     def fill(self, node: Node, obj: Any, load: Load) -> None:
         """Entries and counts."""

@@ -45,7 +45,7 @@ class ForeignHandler(Handler):
 
     def lacking(self, node: Node) -> str:
         """A class of arrays is made where it is used, and has no name."""
-        found = "__class__" in node.attrs or isinstance(lookup(node.cls, load=True), type)
+        found = "__class__" in node.attrs or isinstance(lookup(node.cls), type)
         return "" if found else "this process has none at this place"
 
     def make(self, node: Node, live: Any, load: Load) -> Any:
@@ -54,7 +54,10 @@ class ForeignHandler(Handler):
 
     def fill(self, node: Node, obj: Any, load: Load) -> None:
         """The saved bytes."""
-        ctypes.memmove(ctypes.addressof(obj), bytes(load.data(node) or b""), node.meta["size"])
+        data = bytes(load.data(node) or b"")
+        if len(data) != ctypes.sizeof(obj) or _points(type(obj)):  # the guarantee: no write beside it
+            raise ValueError("the saved bytes are not those of such an object")
+        ctypes.memmove(ctypes.addressof(obj), data, len(data))
         attributes.write(obj, attribute_values(node, load))
 
 
