@@ -265,6 +265,8 @@ class Recording:
             f"{self.run.name}: {wall:.1f} s, {self.logbook.records:,} log records, {kept_text(account)}, "
             f"{overhead_text(account, wall)}"
         )
+        for glob in self.compiler.project.unmatched():
+            self.say(f"{glob} matches no file that the script has imported")
         if self.journal.failed is not None:
             self.say(f"the run is incomplete: {self.journal.failed}; what was written before is kept [disk-failed]")
         elif account["written"]:

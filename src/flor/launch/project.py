@@ -65,6 +65,13 @@ class Project:
             known = self._known[path] = asked and self._owns(os.path.realpath(path))
         return known
 
+    def unmatched(self) -> list[str]:
+        """The globs of --include and --exclude that no file which was asked about has matched."""
+        names = [self.name(path) for path in self._known if not path.startswith("<")]
+        names += [name for library in LIBRARIES for name in (library, f"/{library}")]
+        globs = [("--include", glob) for glob in self.include] + [("--exclude", glob) for glob in self.exclude]
+        return [f"{option} {glob}" for option, glob in globs if not any(fnmatch(name, glob) for name in names)]
+
     def library(self, path: str) -> str | None:
         """What a library's file is called whose training loops are watched; None for any other file."""
         if path not in self._found:

@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from flor.errors import DamagedRecord, NoSuchRun, UsageError
+from flor.errors import Damaged, DamagedRecord, NoSuchRun, UsageError
 from flor.model.explicit import given_name
 from flor.model.records import Ended, Facts, LogRecord, Note, Record, Source
 from flor.query.rows import Reading, Row, wanted
@@ -42,7 +42,10 @@ def run(name: str | None = None, store: str | Path | None = None) -> Run:
     """A run by its name, or the latest one."""
     place = layout(store)
     if name is not None:
-        return Run(open_run(place, name))
+        found_run = Run(open_run(place, name))
+        if not found_run.folder.fragments():
+            raise Damaged(f"The run {name!r} has no journal.", where=str(place.root), todo="`flor fsck` tells more.")
+        return found_run
     found = list_runs(place)
     if not found:
         raise NoSuchRun("There is no run here.", where=str(place.root), todo="Make one with `flor record SCRIPT`.")

@@ -77,7 +77,9 @@ def _run(path: Path) -> Iterator[Finding]:
 
 def _journals(path: Path) -> Iterator[Finding]:
     journals = [each for each in _entries(path) if each.suffix in (LIVE, SEALED)]
-    if not journals:
+    if not journals and _entries(path / "packs"):
+        yield Finding(path, "damage", "a run with checkpoints and without a journal")
+    elif not journals:
         yield Finding(path, "note", "a run without a journal: its process ended before it began one")
     for journal in journals:
         yield from _journal(journal)
