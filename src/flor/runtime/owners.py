@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -50,6 +49,13 @@ def read_like(names: Mapping[str, Iterable[str]]) -> dict[str, dict[str, Any]]:
     return found
 
 
+def not_stored(scope: str, attributes: Iterable[str], stores: Stores) -> str:
+    """An attribute of a scope that no source of the project sets; empty if there is none."""
+    owner = owner_of(scope)
+    known = {attribute for module, path, attribute in stores.known if _canonical(module, path)[0] is owner}
+    return next((attribute for attribute in attributes if attribute not in known), "")
+
+
 def bind_owners(values: Mapping[str, Mapping[str, Any]], unbind: Mapping[str, set[str]]) -> None:
     """Set the attributes that differ, delete those that were not there."""
     for scope in [scope for scope in {**values, **unbind} if scope.startswith(OWNER)]:
@@ -63,11 +69,8 @@ def bind_owners(values: Mapping[str, Mapping[str, Any]], unbind: Mapping[str, se
 
 
 def owner_of(scope: str) -> Any:
-    """The module or class whose scope that is; imported if need be."""
+    """The module or class whose scope that is, if it is imported; a store's word imports nothing."""
     module, _, path = scope.removeprefix(OWNER).partition(":")
-    if module not in sys.modules:
-        with suppress(Exception):
-            importlib.import_module(module)
     return _find(module, tuple(path.split(".")) if path else ())
 
 

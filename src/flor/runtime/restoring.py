@@ -18,7 +18,7 @@ from flor.errors import Damaged, FlorError, RestoreMismatch, StoreError
 from flor.model.checkpoints import Checkpoint, FileFact, Key, content_name
 from flor.model.positions import Execution
 from flor.runtime.capturing import DeadNames
-from flor.runtime.owners import read_like
+from flor.runtime.owners import OWNER, not_stored, read_like
 from flor.runtime.scopes import HIDDEN, ITEM, ScopeReader
 from flor.runtime.sites import LoopFrame
 from flor.source.imports import imported_modules
@@ -138,8 +138,11 @@ class Restorer:
         """No name is bound that the recording would not have looked at."""
         for scope, names in values.items():
             hidden = HIDDEN.intersection(names) if scope.startswith("module:") else frozenset()
-            if hidden:
-                raise RestoreMismatch(f"The checkpoint would bind {min(hidden)} in {scope}.", where=str(key))
+            odd = min(hidden, default="")
+            if scope.startswith(OWNER):
+                odd = not_stored(scope, names, self.scopes.stores())
+            if odd:
+                raise RestoreMismatch(f"The checkpoint would bind {odd} in {scope}.", where=str(key))
 
     def _unbind(self, names: Mapping[str, set[str]]) -> dict[str, set[str]]:
         """Without the names that a probe has bound: the recorded program cannot have had them."""
