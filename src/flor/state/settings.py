@@ -254,7 +254,7 @@ def _pattern(found: Any) -> Any:
 def _set_filters(saved: list[Any]) -> None:
     warnings = sys.modules["warnings"]
     found = [
-        (action, _compiled(message), lookup(category, load=True), _compiled(module), line)
+        (action, _compiled(message), lookup(category), _compiled(module), line)
         for action, message, category, module, line in saved
     ]
     if all(isinstance(category, type) for _, _, category, _, _ in found):
