@@ -122,7 +122,8 @@ class Trust:
         cls = self.class_of(node)
         if not isinstance(cls, type):
             return self._reduced(node, None) if node.kind == "reduced" else "this process has no such class"
-        if choose(cls, self.project) != node.kind:
+        unbegun = node.kind == "object" and cls.__module__ == "threading"  # a thread that was not started is data
+        if choose(cls, self.project) != node.kind and not unbegun:
             return f"objects of {name_of(cls).replace(':', '.')} are not saved in this way"
         if finalizer(cls, self.project):
             return f"a {name_of(cls).replace(':', '.')} acts when it goes away"

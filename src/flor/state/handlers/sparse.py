@@ -51,6 +51,13 @@ class SparseHandler(Handler):
         assert live is MISSING
         torch, parts = loaded.torch(), [load(slot) for slot in node.items]
         if node.meta["coalesced"] is None:
-            return torch.sparse_csr_tensor(*parts, size=node.meta["shape"], check_invariants=True)
-        made = torch.sparse_coo_tensor(*parts, size=node.meta["shape"], check_invariants=True)
+            return torch.sparse_csr_tensor(*parts, size=node.meta["shape"], check_invariants=False)
+        made = torch.sparse_coo_tensor(*parts, size=node.meta["shape"], check_invariants=False)
         return made._coalesced_(node.meta["coalesced"])
+
+    def fill(self, node: Node, obj: Any, load: Load) -> None:
+        """Nothing is left to fill; an index outside of the shape would have torch read beside its memory."""
+        torch, parts = loaded.torch(), _parts(obj)
+        coo = node.meta["coalesced"] is not None
+        check = torch._validate_sparse_coo_tensor_args if coo else torch._validate_sparse_csr_tensor_args
+        check(*parts, obj.size())
