@@ -75,7 +75,6 @@ DENIED = frozenset(
         "profile",
         "cProfile",
         "_lsprof",
-        "sys",
         "signal",
         "_signal",
         "gc",
@@ -111,8 +110,6 @@ DENIED = frozenset(
         "sqlite3",
         "_sqlite3",
         "logging",
-        "threading",
-        "_thread",
         "select",
         "selectors",
         "tkinter",
@@ -184,6 +181,10 @@ _OPERATORS = frozenset(f"torch._C.{name}" for name in ("_nn", "_special", "_lina
 DENIED_NAMES = frozenset(
     [
         "builtins:eval",
+        "sys:exit",
+        "sys:settrace",
+        "sys:setprofile",
+        "sys:addaudithook",
         "builtins:exec",
         "builtins:compile",
         "builtins:__import__",
