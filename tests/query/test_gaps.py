@@ -42,8 +42,8 @@ def lines(root: Path) -> list[str]:
 
 
 def test_pieces_are_not_joined_across_a_damaged_record(tmp_path: Path) -> None:
-    journal = printed(tmp_path, "start\n", "loss 1", "@", "2.5", "\n", "end\n")
-    damage(journal, b"@")
+    journal = printed(tmp_path, "start\n", "loss 1", "@@@@@@", "2.5", "\n", "end\n")
+    damage(journal, b"@@@@@@")
     assert lines(tmp_path) == ["start", "end"]
 
 
@@ -51,29 +51,29 @@ def test_pieces_are_not_joined_across_a_damaged_record(tmp_path: Path) -> None:
     "verb", [["logs", "r"], ["export", "r"], ["runs"], ["show", "r"], ["fsck"], ["logs", "r", "--json"]]
 )
 def test_readers_fail_and_say_what_is_missing(verb: list[str], tmp_path: Path) -> None:
-    damage(printed(tmp_path, "loss 1", "@", "2.5", "\n"), b"@")
+    damage(printed(tmp_path, "loss 1", "@@@@@@", "2.5", "\n"), b"@@@@@@")
     done = CliRunner().invoke(main, [*verb, "--store", str(tmp_path / ".flor")])
     assert done.exit_code == 1 and "12.5" not in done.output, done.output
 
 
 def test_a_frame_that_is_gone_is_missed(tmp_path: Path) -> None:
-    journal = printed(tmp_path, "loss 1", "@", "2.5", "\n", "end\n")
+    journal = printed(tmp_path, "loss 1", "@@@@@@", "2.5", "\n", "end\n")
     data = journal.read_bytes()
     mark = HEAD.pack(b"\xffFL\xf9", 0, 0, 0)[:4]
-    place = data.index(b"@")
+    place = data.index(b"@@@@@@")
     begin, end = data.rindex(mark, 0, place), data.index(mark, place)
     journal.write_bytes(data[:begin] + data[end:])
     assert lines(tmp_path) == ["end"]
 
 
 def test_a_frame_that_comes_twice_is_given_once(tmp_path: Path) -> None:
-    journal = printed(tmp_path, "one\n", "@\n", "two\n")
+    journal = printed(tmp_path, "one\n", "@@@@@@\n", "two\n")
     data = journal.read_bytes()
     mark = HEAD.pack(b"\xffFL\xf9", 0, 0, 0)[:4]
-    place = data.index(b"@")
+    place = data.index(b"@@@@@@")
     begin, end = data.rindex(mark, 0, place), data.index(mark, place)
     journal.write_bytes(data[:end] + data[begin:end] + data[end:])
-    assert [line for line in lines(tmp_path) if line == "@"] in ([], ["@"])
+    assert [line for line in lines(tmp_path) if line == "@@@@@@"] in ([], ["@@@@@@"])
 
 
 def test_text_for_people_does_not_steer_their_terminal() -> None:
