@@ -46,8 +46,13 @@ class TensorValue:
     raw: bytes
 
     def tolist(self) -> Any:
-        """The elements as nested lists of python numbers; a number if there are no dimensions, [] if no elements."""
-        return _nested(self._flat(), self.shape) if math.prod(self.shape) else []
+        """The elements as nested lists of python numbers; a number if there are no dimensions.
+
+        An array without elements that would be more than a few empty lists is one: its shape says the rest.
+        """
+        flat = self._flat()
+        lists = math.prod(size for size in self.shape if size)
+        return [] if not flat and lists > SMALL else _nested(flat, self.shape)
 
     def item(self) -> Any:
         """The only element."""
