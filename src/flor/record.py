@@ -176,7 +176,7 @@ class Recording:
         values.update(run=self.run.name, started=self.begun, tags=list(self.request.tags))
         values.update(hash_seed=self.request.hash_seed, tolerance=self.request.tolerance, random=random_state())
         values.update(include=list(self.request.include), exclude=list(self.request.exclude))
-        values.update(libraries=self.libraries, **more)
+        values.update(libraries=self.libraries, store=os.path.realpath(self.run.path.parent.parent), **more)
         self.journal.append(Facts(values))
         atexit.register(self.finish)
         os.register_at_fork(after_in_child=self._in_child, after_in_parent=self._forked)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -41,8 +42,12 @@ class FolderWatch:
             waiting += self._add(waiting.pop(0))
 
     def add(self, folder: str) -> None:
-        """Watch one more folder: the run writes in it."""
-        self._add(folder)
+        """Watch one more folder: the run writes in it. One that everybody writes in, as /tmp, is left alone."""
+        try:
+            if not os.stat(folder).st_mode & stat.S_ISVTX:
+                self._add(folder)
+        except OSError:
+            return
 
     def _add(self, folder: str) -> list[str]:
         """Watch a folder; the folders in it."""

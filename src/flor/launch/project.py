@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import site
 import sys
 import sysconfig
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
@@ -15,6 +17,8 @@ from pathlib import Path
 from flor.source.libraries import LIBRARIES
 
 PACKAGE = str(Path(__file__).resolve().parent.parent) + os.sep
+CACHES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "TORCH_EXTENSIONS_DIR", "NUMBA_CACHE_DIR", "HF_HOME")
+OTHER_PYTHON = re.compile(r"/lib/python3(\.\d+)?/")
 FOREIGN = ("site-packages", "dist-packages", "node_modules", "__pypackages__")
 
 
@@ -26,9 +30,15 @@ def foreign_prefixes() -> tuple[str, ...]:
     return tuple(os.path.realpath(path) + os.sep for path in paths if path)
 
 
+def generated_prefixes() -> tuple[str, ...]:
+    """Folders in which programs, torch's compilers among them, put code that they have made."""
+    places = [tempfile.gettempdir(), *filter(None, map(os.environ.get, CACHES)), os.path.expanduser("~/.cache")]
+    return tuple(os.path.realpath(place) + os.sep for place in places)
+
+
 @dataclass(frozen=True)
 class Project:
-    """The script's folder tree and the current folder's, without installed packages."""
+    """All Python files but those of Python itself, of installed packages, and code that programs have made."""
 
     root: str
     folders: tuple[str, ...]
@@ -92,7 +102,9 @@ class Project:
         if path.startswith((PACKAGE, *foreign_prefixes())) or any(part in FOREIGN for part in Path(path).parts):
             return False
         inside = [folder for folder in self.folders if path.startswith(folder.rstrip(os.sep) + os.sep)]
-        return any(not _in_environment(path, folder) for folder in inside)
+        if inside:
+            return any(not _in_environment(path, folder) for folder in inside)
+        return not (path.startswith(generated_prefixes()) or OTHER_PYTHON.search(path) or _in_environment(path, os.sep))
 
 
 def watched_libraries(exclude: Sequence[str]) -> list[str]:

@@ -67,6 +67,7 @@ class Order:
     rank: int = 0
     ranks: int = 1  # processes that train together
     writes: tuple[str, ...] = ()  # absolute paths that the recorded run has written
+    cwd: str = ""  # the folder in which the run was started
     wall: str = "python"  # what keeps the script's files apart: a name of launch/wall/choice.py
 
     @property

@@ -20,6 +20,7 @@ from flor.replay.eventfiles import WORK
 from flor.replay.executors.local import Job, LocalExecutor, Team, cores
 from flor.replay.history import History
 from flor.replay.orders import write_order
+from flor.replay.place import place_of
 from flor.replay.ranks import rendezvous
 from flor.replay.saying import Saying
 from flor.replay.worker import REFUSED
@@ -51,7 +52,7 @@ class Crew:
         tries = dict.fromkeys(self.orders, 0)
         at_once = max(1, self.at_once // len(self.ranks))
         while left := [number for number in self._longest_first() if (number, 0) not in self.streams]:
-            executor = LocalExecutor(self.ranks[0].facts["cwd"], at_once)
+            executor = LocalExecutor(place_of(self.ranks[0]).now, at_once)
             with closing(executor.run([self._team(number, tries[number]) for number in left])) as ended:
                 for team in ended:  # closed at once if one fails for good: then nobody else works on
                     self._hear(team, tries)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from flor.errors import NothingToReplay, ProbeFailed, UsageError
 from flor.query.runs import Run
+from flor.replay.place import place_of
 from flor.source.insertion import apply_probe
 from flor.source.libraries import excerpt, package_of, watched
 from flor.store.files import read_regular
@@ -27,7 +28,7 @@ def present_sources(run: Run, probes: Sequence[str] = ()) -> dict[str, str | Non
     """The texts as they are on disk now, None where a file is gone."""
     if not isinstance(run.facts.get("cwd"), str):
         raise NothingToReplay(f"{run.name} ended before it had noted how it was begun.", todo="Record it again.")
-    folder = Path(run.facts["cwd"])
+    folder = Path(place_of(run).now)
     libraries = run.facts.get("libraries", ())
     texts = {name: _installed(name) if name in libraries else _read(folder / name) for name in run.sources}
     for probe in probes:

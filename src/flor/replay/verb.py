@@ -23,12 +23,13 @@ from flor.replay.history import History
 from flor.replay.keeping import answer, keep, new_folder, question
 from flor.replay.libraries import check_libraries
 from flor.replay.merging import Findings, Merged, Merger
+from flor.replay.place import place_of
 from flor.replay.planning import Sources, doubtful_lines, loops_with_else, make_plan, probe_lines
 from flor.replay.ranks import in_common, not_in_common, ranks_of
 from flor.replay.result import Result
 from flor.replay.saying import Saying
 from flor.replay.sources import check_syntax, present_sources, recorded_sources
-from flor.replay.surroundings import changed_inputs, other_versions
+from flor.replay.surroundings import changed_inputs, changed_packages, other_versions
 from flor.replay.telling import told
 from flor.replay.weaving import Extent, Parts, weave
 from flor.source.logcalls import printing_lines
@@ -173,7 +174,11 @@ class Replay:
         result.told += told(
             result, crew.streams.values(), own_names(self.sources.recorded), noted=bool(self.run.facts.get("inputs"))
         )
-        result.told += [*changed_inputs(self.history), *other_versions(self.run, crew.streams.values())]
+        result.told += [
+            *changed_inputs(self.history, place_of(self.run)),
+            *other_versions(self.run, crew.streams.values()),
+            *changed_packages(self.run),
+        ]
         result.told += about_children(crew.streams.values())
         self.history.children_print |= children_print(crew.streams.values())
         result.events = deliver(folder, self.wish.tensorboard if result.exact else None)
@@ -188,7 +193,7 @@ class Replay:
         """The error, with how many values were computed before it and where the first one is missing."""
         values = len(result.hindsight)
         todo = [error.todo] if error.todo else []
-        todo += changed_inputs(self.history) if isinstance(error, WorkerFailed) else []
+        todo += changed_inputs(self.history, place_of(self.run)) if isinstance(error, WorkerFailed) else []
         todo += [f"{counted(values, 'value')} computed before are kept: `flor logs {self.run.name}`."] if values else []
         behind = values - sum(merged.origin == "hindsight" for merged in result.unbroken)
         if behind:
@@ -285,6 +290,7 @@ class Replay:
             new_names=tuple(sorted(new_names(self.sources.recorded, self.sources.present))),
             without=(*not_in_common(self.histories), *map(str, self.lacking)),
             writes=tuple(sorted({path for history in self.histories for path in history.made})),
+            cwd=place_of(self.run).then,
             wall=best_wall(folder, self.wish.wall),
             volatile=self.wish.volatile,
         )

@@ -242,7 +242,8 @@ def _end_with_parent() -> None:
 def files_of(order: Order) -> FileLayer:
     """The wall around this process, and the layer in which the script's files are."""
     folder = Path(order.folder)
-    return build(Wall(order.wall), folder / f"files-{order.name}", pass_through=[folder], expected=order.writes)
+    layer = folder / f"files-{order.name}"
+    return build(Wall(order.wall), layer, pass_through=[folder], expected=order.writes, shown_as=order.cwd)
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ from typing import NoReturn
 from flor.errors import NothingToReplay
 from flor.launch.conditions import command, environment
 from flor.query.runs import Run
+from flor.replay.place import place_of
 from flor.resume.judging import check_run, judge_sources
 from flor.resume.order import ResumeOrder
 
@@ -22,6 +23,13 @@ def resume(run: Run, *, name: str | None, force: bool) -> NoReturn:
 def become(run: Run, order: ResumeOrder) -> NoReturn:
     """The process that carries the order out, in place of this one."""
     words = command("flor.resume.process", order.text())
+    place = place_of(run)
+    if place.is_moved:
+        raise NothingToReplay(
+            f"{run.name} was recorded in another folder, and its state has paths of that folder in it.",
+            where=place.then,
+            todo="Move the project back there to go on with it; `flor replay` works here too.",
+        )
     try:
         os.chdir(run.facts["cwd"])
     except OSError as error:

@@ -25,7 +25,14 @@ class KernelLayer:
 
     cwd: str | None = None
 
-    def __init__(self, folder: Path, *, pass_through: Sequence[Path] = (), expected: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        pass_through: Sequence[Path] = (),
+        expected: Sequence[str] = (),
+        shown_as: str = "",
+    ) -> None:
         self.escapes: list[Escape] = []
         self.on_read: Callable[[str], None] | None = None
         self.on_missing: Callable[[str], None] | None = None
@@ -34,7 +41,11 @@ class KernelLayer:
         for made in (Path(self.upper), scratch):
             made.mkdir(parents=True, exist_ok=True)
         self.namespace: Namespace = enter(
-            Path(self.upper), scratch=scratch, pass_through=[folder, *pass_through], expected=expected
+            Path(self.upper),
+            scratch=scratch,
+            pass_through=[folder, *pass_through],
+            expected=expected,
+            shown_as=shown_as,
         )
         self.readings = Readings()
         self._patches = Patches()

@@ -27,20 +27,27 @@ from flor.launch.wall.syscalls import (
 class Namespace:
     """What a process sees in place of the file system."""
 
+    here: str  # the folder that the process was started in
+    shown_as: str  # the path that it has in this namespace
     lower: dict[str, int]  # folder with an overlay -> descriptor of the real folder, which is read-only by now
 
     def original(self, path: str) -> str:
         """A path that leads to the real file, whatever the process has done to its own."""
+        if f"{path}/".startswith(f"{self.shown_as}/"):
+            path = self.here + path.removeprefix(self.shown_as)
         folder = next((folder for folder in self.lower if f"{path}/".startswith(f"{folder}/")), None)
         return path if folder is None else f"/proc/self/fd/{self.lower[folder]}{path.removeprefix(folder)}"
 
 
-def enter(upper: Path, *, scratch: Path, pass_through: Sequence[Path], expected: Iterable[str] = ()) -> Namespace:
+def enter(
+    upper: Path, *, scratch: Path, pass_through: Sequence[Path], expected: Iterable[str] = (), shown_as: str = ""
+) -> Namespace:
     """See the file system through overlays whose changes land in `upper/<absolute path>`.
 
     Must be called before the process has a second thread. `scratch` is an empty folder on the file system of `upper`,
     which the kernel uses itself. The folders of `pass_through` stay the real ones. `expected` are absolute paths that
-    may be written: folders of other users above them are made ready for that.
+    may be written: folders of other users above them are made ready for that. The current folder is then seen under
+    the path `shown_as` too, and is the current one there.
     """
     here = os.getcwd()
     options = _own_namespace()
@@ -56,13 +63,16 @@ def enter(upper: Path, *, scratch: Path, pass_through: Sequence[Path], expected:
     for descriptor, target in kept:
         mount(f"/proc/self/fd/{descriptor}", target, None, MS_BIND | MS_REC)
         os.close(descriptor)
+    if shown_as and shown_as != here:
+        os.makedirs(shown_as, exist_ok=True)  # in an overlay
+        mount(here, shown_as, None, MS_BIND | MS_REC)
     for cover in found:  # P6: what has no overlay, and what is under one, can't be written
         point = f"/proc/self/fd/{lower[cover.mount.point]}" if cover.is_whole else cover.mount.point
         mount(None, point, None, MS_REMOUNT | MS_BIND | MS_RDONLY | cover.mount.flags)
     if "userxattr" in options:
         drop_capabilities()
-    os.chdir(here)  # the same folder, seen through its overlay
-    return Namespace(lower)
+    os.chdir(shown_as or here)  # the same folder, seen through its overlay
+    return Namespace(here, shown_as or here, lower)
 
 
 def _opened(folder: str) -> int:
