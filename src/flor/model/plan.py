@@ -68,6 +68,7 @@ class Order:
     ranks: int = 1  # processes that train together
     writes: tuple[str, ...] = ()  # absolute paths that the recorded run has written
     cwd: str = ""  # the folder in which the run was started
+    shown: tuple[str, str] = ("", "")  # a folder of a moved project, and the path under which the script sees it
     wall: str = "python"  # what keeps the script's files apart: a name of launch/wall/choice.py
 
     @property

@@ -30,7 +30,7 @@ def read_order(path: Path) -> Order:
     plan["reasons"] = tuple(plan["reasons"])
     values["plan"] = Plan(**plan)
     values["segment"] = Segment(**values["segment"])
-    for name in ("argv", "never_skip", "without", "writes", "volatile"):
+    for name in ("argv", "never_skip", "without", "writes", "shown", "volatile"):
         values[name] = tuple(values[name])
     values["new_names"] = tuple((scope, name) for scope, name in values["new_names"])
     return Order(**values)

@@ -14,6 +14,13 @@ class Place:
 
     then: str
     now: str
+    top: str = "."  # from these folders, the one that all of the project's files are in: `..` if some are beside it
+
+    @property
+    def shown(self) -> tuple[str, str]:
+        """The present folder of all files, and the path at which the recorded program had it."""
+        now, then = (os.path.normpath(os.path.join(folder, self.top)) for folder in (self.now, self.then))
+        return (self.now, self.then) if then == "/" else (now, then)
 
     @property
     def is_moved(self) -> bool:
@@ -33,7 +40,15 @@ def place_of(run: Run) -> Place:
     recorded = str(run.facts.get("store") or os.path.join(then, ".flor"))
     if os.path.realpath(recorded) == store:
         return Place(then, then)
-    beside = os.path.relpath(then, os.path.dirname(recorded))
-    now = os.path.normpath(os.path.join(os.path.dirname(store), beside))
-    found = os.path.exists(os.path.join(now, str(run.facts["script"])))
-    return Place(then, now if found else then)
+    relative = os.path.relpath(then, os.path.dirname(recorded))
+    now = os.path.normpath(os.path.join(os.path.dirname(store), relative))
+    if not os.path.exists(os.path.join(now, str(run.facts["script"]))):
+        return Place(then, then)
+    beside = [name for name in run.sources if name.startswith("../") and os.path.exists(os.path.join(now, name))]
+    return Place(then, now, max((_upwards(name) for name in beside), key=len, default="."))
+
+
+def _upwards(name: str) -> str:
+    """The `../..` that a relative path begins with."""
+    parts = name.split("/")
+    return "/".join(parts[: next(n for n, part in enumerate(parts) if part != "..")])

@@ -291,6 +291,7 @@ class Replay:
             without=(*not_in_common(self.histories), *map(str, self.lacking)),
             writes=tuple(sorted({path for history in self.histories for path in history.made})),
             cwd=place_of(self.run).then,
+            shown=place_of(self.run).shown,
             wall=best_wall(folder, self.wish.wall),
             volatile=self.wish.volatile,
         )

@@ -243,7 +243,11 @@ def files_of(order: Order) -> FileLayer:
     """The wall around this process, and the layer in which the script's files are."""
     folder = Path(order.folder)
     layer = folder / f"files-{order.name}"
-    return build(Wall(order.wall), layer, pass_through=[folder], expected=order.writes, shown_as=order.cwd)
+    wall = Wall(order.wall)
+    files = build(wall, layer, pass_through=[folder], expected=order.writes, shown=order.shown)
+    if wall is Wall.OVERLAY:
+        os.chdir(order.cwd)
+    return files
 
 
 def main() -> None:

@@ -45,14 +45,19 @@ def best_wall(folder: Path, wanted: str | None = None) -> Wall:
 
 
 def build(
-    wall: Wall, folder: Path, *, pass_through: Sequence[Path], expected: Sequence[str] = (), shown_as: str = ""
+    wall: Wall,
+    folder: Path,
+    *,
+    pass_through: Sequence[Path],
+    expected: Sequence[str] = (),
+    shown: tuple[str, str] = ("", ""),
 ) -> FileLayer:
     """The layer for this process's files, with its wall around it; before the process has a second thread.
 
-    With overlays the current folder can be shown under another path: that in which a moved project was recorded.
+    With overlays a folder can be shown under another path: that at which a moved project was recorded.
     """
     if wall is Wall.OVERLAY:
-        layer = KernelLayer(folder, pass_through=pass_through, expected=expected, shown_as=shown_as)
+        layer = KernelLayer(folder, pass_through=pass_through, expected=expected, shown=shown)
         if landlock.version():  # so that /proc/<pid>/root of a process outside is no way round the overlays
             landlock.confine([*map(Path, layer.namespace.lower), *pass_through, *map(Path, SYSTEM)])
         return layer

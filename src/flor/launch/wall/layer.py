@@ -31,7 +31,7 @@ class KernelLayer:
         *,
         pass_through: Sequence[Path] = (),
         expected: Sequence[str] = (),
-        shown_as: str = "",
+        shown: tuple[str, str] = ("", ""),
     ) -> None:
         self.escapes: list[Escape] = []
         self.on_read: Callable[[str], None] | None = None
@@ -45,7 +45,7 @@ class KernelLayer:
             scratch=scratch,
             pass_through=[folder, *pass_through],
             expected=expected,
-            shown_as=shown_as,
+            shown=shown,
         )
         self.readings = Readings()
         self._patches = Patches()

@@ -27,27 +27,32 @@ from flor.launch.wall.syscalls import (
 class Namespace:
     """What a process sees in place of the file system."""
 
-    here: str  # the folder that the process was started in
-    shown_as: str  # the path that it has in this namespace
+    shown: tuple[str, str]  # a folder, and the path under which it is seen too
     lower: dict[str, int]  # folder with an overlay -> descriptor of the real folder, which is read-only by now
 
     def original(self, path: str) -> str:
         """A path that leads to the real file, whatever the process has done to its own."""
-        if f"{path}/".startswith(f"{self.shown_as}/"):
-            path = self.here + path.removeprefix(self.shown_as)
+        real, shown_as = self.shown
+        if shown_as and f"{path}/".startswith(f"{shown_as}/"):
+            path = real + path.removeprefix(shown_as)
         folder = next((folder for folder in self.lower if f"{path}/".startswith(f"{folder}/")), None)
         return path if folder is None else f"/proc/self/fd/{self.lower[folder]}{path.removeprefix(folder)}"
 
 
 def enter(
-    upper: Path, *, scratch: Path, pass_through: Sequence[Path], expected: Iterable[str] = (), shown_as: str = ""
+    upper: Path,
+    *,
+    scratch: Path,
+    pass_through: Sequence[Path],
+    expected: Iterable[str] = (),
+    shown: tuple[str, str] = ("", ""),
 ) -> Namespace:
     """See the file system through overlays whose changes land in `upper/<absolute path>`.
 
     Must be called before the process has a second thread. `scratch` is an empty folder on the file system of `upper`,
     which the kernel uses itself. The folders of `pass_through` stay the real ones. `expected` are absolute paths that
-    may be written: folders of other users above them are made ready for that. The current folder is then seen under
-    the path `shown_as` too, and is the current one there.
+    may be written: folders of other users above them are made ready for that. `shown` is a folder and a second path
+    under which it is seen.
     """
     here = os.getcwd()
     options = _own_namespace()
@@ -63,16 +68,17 @@ def enter(
     for descriptor, target in kept:
         mount(f"/proc/self/fd/{descriptor}", target, None, MS_BIND | MS_REC)
         os.close(descriptor)
-    if shown_as and shown_as != here:
+    real, shown_as = shown
+    if shown_as != real:
         os.makedirs(shown_as, exist_ok=True)  # in an overlay
-        mount(here, shown_as, None, MS_BIND | MS_REC)
+        mount(real, shown_as, None, MS_BIND | MS_REC)
     for cover in found:  # P6: what has no overlay, and what is under one, can't be written
         point = f"/proc/self/fd/{lower[cover.mount.point]}" if cover.is_whole else cover.mount.point
         mount(None, point, None, MS_REMOUNT | MS_BIND | MS_RDONLY | cover.mount.flags)
     if "userxattr" in options:
         drop_capabilities()
-    os.chdir(shown_as or here)  # the same folder, seen through its overlay
-    return Namespace(here, shown_as or here, lower)
+    os.chdir(here)  # the same folder, seen through its overlay
+    return Namespace(shown, lower)
 
 
 def _opened(folder: str) -> int:
