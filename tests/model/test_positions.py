@@ -34,5 +34,7 @@ def test_an_execution_encloses_what_happens_in_it() -> None:
 
 def test_a_checkpoint_survives_json() -> None:
     key = Key(Execution(INSIDE[:1], BATCH, 0), 5)
-    checkpoint = Checkpoint(key, "p/g", {"a": "p"}, 0.5, 10, 5, {"frame0:f": {"x": "big"}}, {"/f": (3, 7, "h")})
+    pack = "p.safetensors"
+    unkept = {"frame0:f": {"x": "big"}}
+    checkpoint = Checkpoint(key, f"{pack}/g", {"a": pack}, 0.5, 10, 5, unkept, {"/f": (3, 7, "h")})
     assert Checkpoint.from_json(checkpoint.as_json()) == checkpoint

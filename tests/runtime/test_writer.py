@@ -91,7 +91,7 @@ def test_unchanged_bytes_are_written_once(bench: Bench) -> None:
         writer.put(bench.take(frozen=frozen, step=step))
         assert writer.drain(20)
     first, *later = bench.announced()
-    assert first.bytes_written > 4 * BIG and all(each.bytes_written < 10_000 for each in later)
+    assert first.bytes_written > 4 * BIG and all(each.bytes_written < 100_000 for each in later)
     assert all(torch.equal(bench.values(each)["frozen"], frozen) for each in later)
     writer.close(20)
 

@@ -10,6 +10,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from flor.model.positions import MODULE
+from flor.runtime.interrupts import bottom
 from flor.runtime.owners import bind_owners, read_owners
 from flor.runtime.sites import NOTHING, LoopFrame
 from flor.source.stores import Stores
@@ -49,9 +50,9 @@ class ScopeReader:
         return scopes
 
     def frames(self, caller: FrameType) -> list[FrameType]:
-        """The project's function frames, innermost first."""
+        """The project's function frames, innermost first; what has started us is not the script's."""
         found, frame = [], caller
-        while frame is not None:
+        while frame is not None and frame.f_code not in bottom:
             if self.owns(frame.f_code) and not is_module_level(frame):
                 found.append(frame)
             frame = frame.f_back  # type: ignore[assignment]

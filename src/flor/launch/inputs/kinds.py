@@ -316,10 +316,17 @@ class SystemRandomMaker(Reading):
         return made  # type: ignore[no-any-return]
 
 
+def stand_in(stream: Any, name: str = "stdin") -> Stdin:
+    """A stand-in for a stream, of a class that is called as the stream's."""
+    cls = type(stream)
+    made: type[Stdin] = type(cls.__name__, (Stdin,), {"__module__": cls.__module__})
+    return made(stream, name)
+
+
 class Stdin:
     """Stands for `sys.stdin` in the project's code: what is read from it are readings, all else is the stream's own."""
 
-    def __init__(self, stream: Any, name: str = "stdin") -> None:
+    def __init__(self, stream: Any, name: str) -> None:
         self.__wrapped__ = stream
         for method in ("read", "readline", "readlines", "__next__"):
             kind = Lines if method == "readlines" else NextLine if method == "__next__" else Reading
@@ -328,7 +335,7 @@ class Stdin:
 
     def __getattr__(self, name: str) -> Any:
         if name == "buffer":
-            vars(self)["buffer"] = Stdin(self.__wrapped__.buffer, "stdin.buffer")
+            vars(self)["buffer"] = stand_in(self.__wrapped__.buffer, "stdin.buffer")
             return vars(self)["buffer"]
         return getattr(self.__wrapped__, name)
 

@@ -84,7 +84,7 @@ class InputWatch:
             self.imports.when("psutil", partial(self._module, {"Process": partial(kinds.Process, then=then)}))
         self._add(builtins.input, kinds.Prompt(builtins.input, "builtins", "input"))
         if sys.stdin is not None:
-            self._add(sys.stdin, kinds.Stdin(sys.stdin))
+            self._add(sys.stdin, kinds.stand_in(sys.stdin))
         self.imports.when("logging", self._logging)
         self.imports.when("tempfile", self._tempfile)
         finders[:] = [kinds.date_method, kinds.measuring_method]
