@@ -6,7 +6,7 @@ from flor.model.checkpoints import Checkpoint, Key
 from flor.model.plan import Segment
 from flor.model.positions import Execution, Level
 from flor.replay.history import History, LoopRun
-from flor.replay.planning import Reach, Work, split
+from flor.replay.planning import Reach, Work, in_coroutine, split
 
 EPOCHS = Execution((), "a.py::<module>#0", 0)
 BATCHES = "a.py::<module>#1"
@@ -82,3 +82,9 @@ def test_a_worker_that_would_start_longer_than_it_works_is_not_worth_it() -> Non
     found = history(points=[], ends=list(range(20)), inside=0.95)
     assert work(found, inner=False).worth_workers(0, 20) == 1
     assert work(found, inner=True).worth_workers(0, 20) == 1 + 20 // 4  # so long was the record before and after it
+
+
+def test_a_loop_of_a_coroutine_is_known_by_its_function() -> None:
+    sources = {"train.py": "async def main():\n    for epoch in range(3):\n        pass\ndef fit():\n    pass\n"}
+    assert in_coroutine("train.py::main#0", sources)
+    assert not in_coroutine("train.py::fit#0", sources) and not in_coroutine("train.py::<module>#0", sources)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import weakref
 from typing import Any
 
-from flor.runtime.scopes import is_module_level, locals_of
+from flor.runtime.scopes import is_module_level, locals_of, loggers_in_use
 
 
 class Big:
@@ -46,3 +47,13 @@ def test_module_level_is_known_from_functions() -> None:
     found: dict[str, Any] = {}
     exec("import sys\nframe = sys._getframe()", found)
     assert is_module_level(found["frame"])
+
+
+def test_loggers_with_handlers_are_state_that_no_name_need_reach() -> None:
+    logger, handler = logging.getLogger("flor.tests.in_use"), logging.NullHandler()
+    assert logger.name not in dict(loggers_in_use())
+    logger.addHandler(handler)
+    try:
+        assert dict(loggers_in_use())[logger.name] is logger
+    finally:
+        logger.removeHandler(handler)

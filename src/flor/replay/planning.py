@@ -122,9 +122,18 @@ def make_plan(
     reach = explicit_reach(edit, sources, main) if history.explicit else reach_of(edit, sources, history, main)
     reasons: list[str] = []
     if main is None:
+        if epochs is not None:
+            raise UsageError(
+                "--epochs is not possible: no loop of the run was recorded.", todo="Replay without --epochs."
+            )
         reasons.append("no loop was recorded: the script runs from its beginning to its end")
         return Plan(
             None, 0, (Segment(0, None, None),), reach.loops, reach.anywhere, False, history.seconds, tuple(reasons)
+        )
+    if epochs is not None and in_coroutine(main.execution.loop, sources.recorded):
+        raise UsageError(
+            "--epochs is not possible: the main loop is in a coroutine, between whose steps others run.",
+            todo="Replay without --epochs.",
         )
     start, stop = _range(epochs, main.iterations)
     ended = Key(main.execution, None) in history.checkpoints
@@ -152,6 +161,14 @@ def make_plan(
         main.execution, main.iterations, tuple(segments), reach.loops, reach.anywhere, False, estimate, tuple(reasons),
         carries=reach.carries,
     )  # fmt: skip
+
+
+def in_coroutine(loop: str, sources: Mapping[str, str]) -> bool:
+    """True if the function of a loop is an `async def`."""
+    file, _, place = loop.partition("::")
+    name = place.rpartition("#")[0].rpartition(".")[2]
+    functions = (node for node in ast.walk(ast.parse(sources.get(file, ""))) if isinstance(node, ast.AsyncFunctionDef))
+    return any(function.name == name for function in functions)
 
 
 def _range(epochs: tuple[int | None, int | None] | None, iterations: int) -> tuple[int, int]:

@@ -6,7 +6,6 @@ import difflib
 from collections.abc import Iterator
 from typing import Any
 
-from flor.launch.wall.choice import MEANING, best_wall
 from flor.model.positions import readable
 from flor.query.costs import counted
 from flor.query.rows import Reading
@@ -32,8 +31,6 @@ def plan_text(replay: Replay) -> str:
         stop = plan.iterations if segment.stop is None else segment.stop
         begin = "the script's beginning" if segment.resume is None else f"the checkpoint at {segment.resume}"
         lines.append(f"  worker {number}     iterations {segment.start} to {stop}, from {begin}")
-    wall = best_wall(replay.run.folder.path, replay.wish.wall)
-    lines.append(f"  files        {wall}: {MEANING[wall]}")
     lines.append(f"  about        {plan.estimate:.0f} s (the record took {replay.history.seconds:.0f} s)")
     return "\n".join(lines)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import logging
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from inspect import CO_OPTIMIZED
 from types import CodeType, FrameType
 from typing import Any
@@ -17,6 +18,7 @@ from flor.source.stores import Stores
 
 Scopes = dict[str, dict[str, Any]]
 ITEM = "item"
+LOGGERS = "loggers"
 LOOKS_AT_LOCALS = frozenset(("locals", "vars", "dir", "eval", "exec", "f_locals"))  # the script may hold that dict too
 HIDDEN = frozenset(
     ("__builtins__", "__loader__", "__spec__", "__cached__", "__file__", "__name__", "__package__", "__doc__", "_flor")
@@ -45,6 +47,7 @@ class ScopeReader:
         for name in sorted(self.modules()):
             scopes[f"module:{name}"] = visible(vars(sys.modules[name]))
         scopes.update(read_owners(self.stores(), self.owns_module))
+        scopes[LOGGERS] = dict(loggers_in_use())
         if loop is not None and loop.item is not NOTHING:
             scopes[ITEM] = {ITEM: loop.item}
         return scopes
@@ -78,6 +81,13 @@ class ScopeReader:
             for key in unbind.get(scope, set()):
                 namespace.pop(key, None)
         bind_owners(values, unbind)
+
+
+def loggers_in_use() -> Iterator[tuple[str, logging.Logger]]:
+    """The loggers with handlers or filters: these hold state that often no name of the script reaches."""
+    for name, logger in [("root", logging.root), *logging.root.manager.loggerDict.items()]:
+        if isinstance(logger, logging.Logger) and (logger.handlers or logger.filters):
+            yield name, logger
 
 
 def is_module_level(frame: FrameType) -> bool:

@@ -20,16 +20,9 @@ FileLayer = Overlay | KernelLayer
 class Wall(StrEnum):
     """The ways, the best first."""
 
-    OVERLAY = "overlay"
-    LANDLOCK = "landlock"
-    PYTHON = "python"
-
-
-MEANING = {
-    Wall.OVERLAY: "the kernel keeps every write of the script, its libraries and its children in the replay's folder",
-    Wall.LANDLOCK: "writes of Python code go to the replay's folder, and the kernel refuses all others",
-    Wall.PYTHON: "writes of Python code go to the replay's folder; those of C code and of other programs are not seen",
-}
+    OVERLAY = "overlay"  # the kernel keeps every write in the layer, also of C code and of children
+    LANDLOCK = "landlock"  # writes of Python code go to the layer, the kernel refuses all others
+    PYTHON = "python"  # writes of Python code go to the layer, others are not seen
 
 
 def best_wall(folder: Path, wanted: str | None = None) -> Wall:
