@@ -5,9 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import stat as modes
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -122,16 +121,6 @@ def _renaming(rename: Any) -> Any:
 def _empties(args: tuple[Any, ...]) -> bool:
     path, _, flags = args
     return isinstance(path, (str, bytes, os.PathLike)) and isinstance(flags, int) and bool(flags & os.O_TRUNC)
-
-
-def changed(upper: str) -> Iterator[tuple[str, bool]]:
-    """What a layer holds: the path of each file or link that was written, and True if it was removed instead."""
-    for folder, names, files in os.walk(upper):
-        names.sort()
-        for name in sorted(files):
-            whole = f"{folder}/{name}"
-            status = os.lstat(whole)
-            yield whole.removeprefix(upper), modes.S_ISCHR(status.st_mode) and status.st_rdev == 0
 
 
 def delete(folder: Path) -> None:
