@@ -55,7 +55,7 @@ class Zygote:
         self.process.stdin.write(json.dumps(asked) + "\n")
         self.process.stdin.flush()
         answer = json.loads(self.process.stdout.readline())
-        texts = [Path(f"{out}.{stream}").read_text(errors="replace") for stream in ("stdout", "stderr")]
+        texts = [Path(f"{out}.{stream}").read_bytes().decode(errors="replace") for stream in ("stdout", "stderr")]
         return Ran(texts[0], texts[1], int(answer["code"]))
 
     def __enter__(self) -> Zygote:

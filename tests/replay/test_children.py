@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
+import pytest
+
 from tests.replay.conftest import Workshop
 from tests.replay.test_carrying import replayed_in_a_copy
 
@@ -140,3 +146,72 @@ def test_workers_that_live_across_epochs_are_exact_as_a_whole_and_told_in_a_wind
     window = replayed_in_a_copy(workshop, "--epochs", "1:3", "-j", "1")
     assert window.code == 3
     assert "a process that was forked before the segment" in window.stderr
+
+
+STARTED_ANEW = """
+import multiprocessing, random, sys, time
+import helper
+
+def work(n, queue):
+    for i in range(2):
+        n += 0
+        print("work", n, i)  #@
+    queue.put(helper.square(n))
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context(sys.argv[1])
+    random.seed(1)
+    total = 0
+    for epoch in range(3):
+        for step in range(3):
+            total += random.random()
+            time.sleep(0.02)
+        queue = context.Queue()
+        process = context.Process(target=work, args=(epoch, queue))
+        process.start()
+        total += queue.get()
+        process.join()
+        print("total", epoch, total, flush=True)
+"""
+HELPER = """
+def square(n):
+    return n * n
+"""
+
+
+@pytest.mark.parametrize(("method", "workers"), [("spawn", "2"), ("forkserver", "1")])
+def test_probes_in_processes_that_are_started_anew(workshop: Workshop, method: str, workers: str) -> None:
+    workshop.write(HELPER, "helper.py")
+    workshop.program(STARTED_ANEW, probed=False)
+    done = workshop.flor("record", "--overhead", "10", "train.py", method)
+    assert done.code == 0, done.stderr
+    workshop.write(HELPER.replace("    return", '    print("square", n)\n    return'), "helper.py")
+    workshop.program(STARTED_ANEW, probed=True)
+    whole = workshop.run("train.py", method).stdout
+    assert whole.count("work") == 6 and whole.count("square") == 3
+    done = workshop.flor("replay", "--all", "-j", workers)
+    assert (done.stdout, done.code) == (whole, 0), done.stderr
+
+
+def test_a_probe_that_stands_in_no_file_logs_in_a_process_that_is_started_anew(workshop: Workshop) -> None:
+    workshop.write(HELPER, "helper.py")
+    workshop.program(STARTED_ANEW, probed=False)
+    assert workshop.flor("record", "--overhead", "10", "train.py", "spawn").code == 0
+    done = workshop.flor("replay", "--probe", 'train.py:8:print("asked", n)')
+    assert (done.stdout, done.code) == ("asked 0\nasked 1\nasked 2\n", 0), done.stderr
+
+
+def test_a_process_that_can_not_be_listened_to_is_told(workshop: Workshop) -> None:
+    workshop.write(HELPER, "helper.py")
+    workshop.program(STARTED_ANEW.replace("import helper", "import helper, os"), probed=False)
+    assert workshop.flor("record", "--overhead", "10", "train.py", "spawn").code == 0
+    broken = "import flor.replay.spawned as s; s.read_order = None"
+    (workshop.folder / "sitecustomize.py").write_text(
+        f"import sys\nif '--multiprocessing-fork' in sys.argv: {broken}\n"
+    )
+    workshop.program(STARTED_ANEW.replace("import helper", "import helper, os"), probed=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "flor", "replay", "-j", "1"],
+        cwd=workshop.folder, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(workshop.folder)},
+    )  # fmt: skip
+    assert done.returncode == 3 and "could not be listened to" in done.stderr, done.stderr

@@ -1,4 +1,4 @@
-"""What the forked children of a worker logged, put among the worker's own records."""
+"""What the child processes of a worker logged, put among the worker's own records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from flor.model.records import Channel, Ended, LogRecord, Note, Record
 from flor.store.reader import read_journal
 
 MARK = ".child-"
+DEAF = ".deaf"  # in place of a journal: why a child could not be listened to
 SPANNING, UNORDERED, PRINTING = "spanning child", "unordered children", "printing child"
+UNHEARD = "unheard child"
 
 
 def journal_of_child(parent: Path, pid: int, time: float) -> Path:
@@ -21,7 +23,7 @@ def journal_of_child(parent: Path, pid: int, time: float) -> Path:
 
 @dataclass(frozen=True)
 class Child:
-    """One forked process: when it began, and what its probes logged."""
+    """One child process: when it began, and what its probes logged."""
 
     pid: int
     logs: tuple[LogRecord, ...]
@@ -38,16 +40,18 @@ class Child:
 
 def with_children(said: list[Record], folder: Path, name: str, probes: Mapping[str, Sequence[int]]) -> list[Record]:
     """A worker's records, with those of its children where they came in time, and what is to be said of these."""
-    paths = sorted(path for path in folder.glob(f"{name}{MARK}*") if path.suffix in (".live", ".journal"))
+    files = sorted(folder.glob(f"{name}{MARK}*"))
+    paths = [path for path in files if path.suffix in (".live", ".journal")]
+    deaf = [Note(UNHEARD, {"error": path.read_text()}) for path in files if path.suffix == DEAF]
     if not paths:
-        return said
+        return [*deaf, *said]
     children = [Child.read(path, probes) for path in paths]
     logging = [child for child in children if child.logs]
     logs = sorted((record for child in logging for record in child.logs), key=lambda record: record.time)
     notes = [note for note in _notes(said, logging) if note is not None]
     if any(child.prints for child in children):
         notes.append(Note(PRINTING, {}))
-    return [*notes, *_woven(said, logs)]
+    return [*deaf, *notes, *_woven(said, logs)]
 
 
 def _notes(said: Sequence[Record], logging: Sequence[Child]) -> Iterator[Note | None]:

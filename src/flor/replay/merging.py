@@ -11,7 +11,7 @@ from flor.model.edits import LineMap
 from flor.model.plan import Segment
 from flor.model.positions import Execution, Position
 from flor.model.records import Channel, Ended, LogRecord, Note, Record, Statement, Tag
-from flor.replay.children import SPANNING
+from flor.replay.children import SPANNING, UNHEARD
 from flor.source.rates import is_bar, is_rate, without_rates
 
 Origin = Literal["recorded", "hindsight"]
@@ -163,6 +163,8 @@ class Merger:
             self.findings.divergences.append(Divergence(position, values["what"], "", "", text))
         elif note.kind == SPANNING:
             self._say("a probe logs in a process that was forked before the segment or outlives it, and reads ahead")
+        elif note.kind == UNHEARD:
+            self._say(f"a process that the script started could not be listened to: {values['error']}")
         elif note.kind == "ended early" and self.part.is_early(values["at"]):
             stop = max(values["stop"], self.part.iterations)
             self._diverge((), "", f"{stop} iterations", f"{values['at']} iterations")

@@ -39,6 +39,7 @@ from flor.replay.joining import JoiningJournal, LineLogbook
 from flor.replay.meeting import wait_for_others
 from flor.replay.orders import read_order
 from flor.replay.ranks import ranks_of
+from flor.replay.spawned import Listener
 from flor.runtime.capturing import Capturer
 from flor.runtime.explicit.declared import Declared
 from flor.runtime.explicit.prelude import WithoutPrelude
@@ -63,8 +64,9 @@ REFUSED = 70  # exit code: a checkpoint could not be put in place; the journal s
 class Worker:
     """Everything that is at work in one worker process."""
 
-    def __init__(self, order: Order, files: FileLayer) -> None:
+    def __init__(self, order: Order, files: FileLayer, path: Path) -> None:
         self.order = order
+        self.path = path  # of the order
         self.overlay = files
         folder = Path(order.folder)
         self.run = ranks_of(Run(open_run(Layout(Path(order.store)), order.run)))[order.rank]
@@ -132,6 +134,7 @@ class Worker:
         self.rewinder.begin(self.history.made)
         self.stage.enter(self.session, sink, statements, LineLogbook if sink is self.journal else Logbook)
         self._ask_the_record(statements)
+        Listener.of(self.name, self.path, self.project).watch(self.stage.imports)
         self.events.watch(self.stage.imports)  # after the loggers: theirs is the library's own method with an ear on it
         try:
             script.run(self.target, self.compiler)
@@ -256,7 +259,7 @@ def main() -> None:
     _end_with_parent()
     try:
         order = read_order(path)
-        worker = Worker(order, files_of(order))
+        worker = Worker(order, files_of(order), path.absolute())
     except Exception as error:
         path.with_suffix(".failed").write_text(json.dumps({"error": f"{type(error).__name__}: {error}"}))
         raise
