@@ -175,7 +175,11 @@ def replay(recorded: Recorded, text: str, workers: int = 1) -> Replayed:
     zygote, folder = recorded.zygote, recorded.folder
     (folder / "train.py").write_text(text)
     logs, result = (folder.parent / f"{folder.name}.{name}.json" for name in ("logs", "result"))
-    oracle = zygote.step("plain", folder, logs=str(logs))
+    fresh = folder.with_name(f"{folder.name}.oracle")  # without the files that the recorded run has written
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir()
+    (fresh / "train.py").write_text(text)
+    oracle = zygote.step("plain", fresh, logs=str(logs))
     assert oracle.code == 0, oracle.stderr
     ran = zygote.step("replay", folder, workers=workers, result=str(result), bug=recorded.bug)
     if not result.exists():

@@ -2,8 +2,6 @@
 #
 # run: train.py
 # expect: outer exact; inner exact
-# also: outer --epochs 3:5; lines ^\S+ [34]\b
-# also: inner --epochs 3:5; lines ^\S+ [34]\b
 import asyncio
 import random
 import time

@@ -6,6 +6,7 @@ import gc
 import io
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from xxhash import xxh3_128_hexdigest
@@ -59,7 +60,8 @@ class Rewinder:
             os.utime(path, ns=(time, time))
             folders[os.path.dirname(path)] = max(time, folders.get(os.path.dirname(path), 0))
         for folder, time in folders.items():
-            os.utime(folder, ns=(time, time))
+            with suppress(OSError):  # behind the wall a folder with mounts in it, /tmp for one, can be read-only itself
+                os.utime(folder, ns=(time, time))
 
     def _holds(self, path: str, fact: FileFact) -> bool:
         """True if the script already sees this content."""

@@ -35,6 +35,8 @@ class Stage:
         self.signals = SignalWatch()
         self.scopes = ScopeReader(self.owns_code, self.owns_module, lambda: compiler.stores)
         self.inputs: InputWatch | None = None
+        self.streams: StreamWatch | None = None
+        self.loggers: LoggerWatch | None = None
 
     def enter(
         self, session: Session, sink: Sink, statements: Statements | None = None, kind: type[Logbook] = Logbook
@@ -77,8 +79,10 @@ class Stage:
         current.session = None
         if self.inputs is not None:
             self.inputs.remove()
-        self.streams.remove()
-        self.loggers.remove()
+        if self.streams is not None:
+            self.streams.remove()
+        if self.loggers is not None:
+            self.loggers.remove()
         self.imports.remove()
         importhook.remove(self.finder)
         self.signals.remove()

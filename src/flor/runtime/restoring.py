@@ -118,6 +118,8 @@ class Restorer:
         missing = [scope for scope in snapshot.roots if scope not in scopes]
         if missing:
             raise RestoreMismatch(f"The recorded program had {missing[0]} here, this one does not.", where=str(key))
+        # Before the state: the place in a file that the script has open is a part of that.
+        self.restore_files(self.checkpoints.found[key].files, self.checkpoints.contents(key))
         try:
             rebinding = restore(snapshot, scopes, project=self.scopes.owns_module, allowed=self.allowed)
         except RestoreMismatch as error:
@@ -129,7 +131,6 @@ class Restorer:
             raise RestoreMismatch(what, where=str(key)) from error
         self._check_names(key, rebinding.values)
         self.scopes.bind(caller, rebinding.values, self._unbind(rebinding.unbind))
-        self.restore_files(self.checkpoints.found[key].files, self.checkpoints.contents(key))
         if ITEM in rebinding.values:
             frame.item = rebinding.values[ITEM][ITEM]
         return [str(doubt) for doubt in rebinding.doubts]

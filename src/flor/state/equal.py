@@ -68,6 +68,9 @@ class Pairing:
 
     def _nodes(self, one: Node, other: Node, path: str, place: Place) -> Iterator[tuple[str, str]]:
         if one.kind in NOT_COMPARED and other.kind in NOT_COMPARED:
+            then, now = _place(one), _place(other)
+            if None not in (then, now) and then != now:
+                yield path, f"the file had been read up to {then}, now up to {now}"
             return
         if one.kind == other.kind == "settings":
             one, other = _of_both(one, other)
@@ -136,6 +139,11 @@ def _compared(node: Node) -> Any:
     if node.kind == "function":
         return {name: fact for name, fact in node.meta.items() if name != "code"}  # older checkpoints lack it
     return None if node.kind in ("set", "frozenset") else node.meta
+
+
+def _place(node: Node) -> Any:
+    """How far a file was read; None if that is not known."""
+    return node.meta.get("place") if isinstance(node.meta, dict) else None
 
 
 def _class(node: Node) -> str:

@@ -57,6 +57,7 @@ from flor.state.handlers.streams import (
     NumpyGeneratorHandler,
     NumpyRandomHandler,
     PythonRandomHandler,
+    SeedSequenceHandler,
     TorchGeneratorHandler,
 )
 from flor.state.handlers.tensors import TensorHandler
@@ -111,6 +112,7 @@ HANDLERS: dict[str, Handler] = {
         PythonRandomHandler(),
         ReducedHandler(),
         RefusedHandler(),
+        SeedSequenceHandler(),
         SemaphoreHandler(),
         SetHandler(),
         SettingsHandler(),
@@ -251,6 +253,7 @@ def _library(cls: type) -> str:
     if numpy is not None:
         rules += [(numpy.memmap, "memmap"), (numpy.dtype, "dtype"), (numpy.random.Generator, "numpy-generator")]
         rules += [(numpy.random.RandomState, "numpy-random"), (numpy.random.BitGenerator, "numpy-random")]
+        rules += [(numpy.random.SeedSequence, "seed-sequence")]
         rules += [(numpy.ndarray, "array" if cls is numpy.ndarray else "reduced")]
     return next((kind for known, kind in rules if known is not None and issubclass(cls, known)), "")
 

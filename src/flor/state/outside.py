@@ -33,8 +33,8 @@ def _of_file(file: Any) -> dict[str, Any]:
     if getattr(file, "closed", False) is True:
         return {"closed": True}
     _flush(file)
-    place = _place(file)
-    return {"closed": False} if place is None else {"closed": False, "place": place}
+    known = {"place": _place(file), "at": _place(file, written=True)}
+    return {"closed": False, **{name: place for name, place in known.items() if place is not None}}
 
 
 def put(obj: Any, saved: dict[str, Any], what: str) -> None:
@@ -46,8 +46,16 @@ def put(obj: Any, saved: dict[str, Any], what: str) -> None:
     elif "closed" in saved and facts(obj, what, own=True) != {"closed": saved["closed"]}:
         state = "closed" if saved["closed"] else "open"
         raise RestoreMismatch(f"the {what} was {state} then, and is not now")
-    if "place" in saved and _place(obj) not in (None, saved["place"]):
-        obj.seek(saved["place"])
+    if "place" in saved and _place(obj) is not None:
+        _seek(obj, saved["place"])
+    elif "at" in saved and _place(obj, written=True) is not None:
+        _seek(obj, saved["at"])
+
+
+def _seek(file: Any, place: int) -> None:
+    """Go there by way of the end: what was read ahead may no longer be in the file."""
+    file.seek(0, os.SEEK_END)
+    file.seek(place)
 
 
 def depth(lock: Any) -> int:
@@ -73,12 +81,21 @@ def _close(file: Any, *, closed: bool) -> None:
         raise RestoreMismatch("the file was open then, and is closed now")
 
 
-def _place(file: Any) -> int | None:
-    """How far a file has been read; None if it is written to, or does not tell."""
+def _place(file: Any, *, written: bool = False) -> int | None:
+    """How far a file has been read, or where it is `written` next; None if that is not so, or it does not tell."""
     with contextlib.suppress(Exception):
-        if not file.closed and file.readable() and not file.writable() and file.seekable() and file.fileno() > 2:
+        if not file.closed and file.writable() is written and file.seekable() and file.fileno() > 2:
             return int(file.tell())
     return None
+
+
+def is_untold(file: Any) -> bool:
+    """True for a file that is read and does not tell how far: a pipe, or a file of text that `next` was called on."""
+    with contextlib.suppress(Exception):
+        return (
+            not file.closed and file.readable() and not file.writable() and file.fileno() > 2 and _place(file) is None
+        )
+    return False
 
 
 def _flush(file: Any) -> None:

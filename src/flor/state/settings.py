@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from flor.state import loaded, torchflags
+from flor.state import loaded, signals, torchflags
 from flor.state.names import lookup, name_of
 
 Values = dict[str, Any]
@@ -45,7 +45,7 @@ class Settings:
 
     def objects(self) -> Values:
         """Functions that the script has handed to libraries, and tables of settings that libraries keep."""
-        numpy, found = loaded.numpy(), Values()
+        numpy, found = loaded.numpy(), Values(signals=signals.handlers())
         if numpy is not None:
             found["numpy_formatter"] = numpy.get_printoptions().get("formatter")
             found["numpy_errcall"] = numpy.geterrcall()
@@ -60,6 +60,9 @@ class Settings:
     def put(self, values: Mapping[str, Any]) -> None:
         """Hand them over again; a table was changed in place."""
         now = self.objects()
+        if "signals" in values:
+            signals.put(values["signals"])
+            signals.put_unusual(json.loads(values["signal_defaults"]))
         if "numpy_formatter" in values and values["numpy_formatter"] != now.get("numpy_formatter"):
             loaded.numpy().set_printoptions(formatter=values["numpy_formatter"])
         if "numpy_errcall" in values and values["numpy_errcall"] is not now.get("numpy_errcall"):
@@ -217,6 +220,7 @@ def _set_torch_print(saved: dict[str, Any]) -> None:
 
 _TEXTS: dict[str, tuple[Callable[[], Any], Callable[[Any], None]]] = {
     "decimal": (_decimal, _set_decimal),
+    "signal_defaults": (signals.unusual, signals.put_unusual),
     "numpy_errors": (lambda: loaded.numpy().geterr(), lambda saved: loaded.numpy().seterr(**saved)),
     "numpy_print": (_numpy_print, _set_numpy_print),
     "text_digits": (sys.get_int_max_str_digits, sys.set_int_max_str_digits),

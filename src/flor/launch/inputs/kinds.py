@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flor.model.records import Atom
+from flor.runtime.interrupts import deliver, pending
 from flor.runtime.readings import Given, Options, Reading
 
 
@@ -275,7 +276,13 @@ class Kill(Reading):
     def __init__(self, function: Any, module: str, name: str, then: int) -> None:
         super().__init__(function, module, name)
         self.then = then
-        self.call = lambda pid, signal: function(os.getpid() if pid == then else pid, signal)
+        self.call = self._kill
+
+    def _kill(self, pid: int, signal: int) -> None:
+        """Send the signal; a handler for it in this process has run when the script goes on."""
+        self.__wrapped__(os.getpid() if pid == self.then else pid, signal)
+        if pending:
+            deliver()
 
     def asks(self, args: Given, options: Options) -> bool:
         """It tells nothing."""

@@ -7,6 +7,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator
+from types import FunctionType
 from typing import Any
 
 from flor.state import attributes
@@ -184,7 +185,7 @@ class TemporaryHandler(Handler):
         """The attributes but the name and what deletes the file."""
         own = {name: value for name, value in attributes.read(obj).items() if name not in ("name", "_closer")}
         # Methods of the file that were asked for are kept by the object itself, wrapped in functions of tempfile's.
-        kept = {name: value for name, value in own.items() if getattr(value, "__module__", None) != "tempfile"}
+        kept = {name: value for name, value in own.items() if not _is_of_tempfile(value)}
         return Node(self.kind, type_name(obj), None, (), {name: walk.slot(value) for name, value in kept.items()})
 
     def pairs(self, node: Node, live: Any) -> Iterator[tuple[Slot, Any]]:
@@ -203,6 +204,10 @@ class TemporaryHandler(Handler):
         """The attributes; bound methods of the live file stay."""
         own = attributes.namespace(obj) or {}
         own.update((name, load(slot)) for name, slot in node.attrs.items() if not callable(own.get(name)))
+
+
+def _is_of_tempfile(value: Any) -> bool:
+    return isinstance(value, FunctionType) and value.__globals__.get("__name__") == "tempfile"
 
 
 def kind_of_file(file: Any, parent: Any) -> str:

@@ -39,6 +39,8 @@ class InertHandler(Handler):
         opaque = opaque_reason(type(obj), walk.project)
         if opaque:
             walk.account(f"the state of a {opaque} is in no checkpoint")
+        elif what == "file" and outside.is_untold(obj):
+            walk.account("how far it was read is in no checkpoint, since it does not tell")
         own = stored_names(type(obj), walk.project)
         if own:
             node.attrs = {name: walk.slot(value) for name, value in attributes.read(obj).items() if name in own}

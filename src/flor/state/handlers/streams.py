@@ -81,12 +81,22 @@ class NumpyRandomHandler(Handler):
     rank = LAST
 
     def save(self, obj: Any, walk: Walk) -> Node:
-        """The dict, walked."""
-        return Node(self.kind, type_name(obj), None, [walk.slot(_state(obj))])
+        """The dict, walked, and the sequence from which its children get their seeds."""
+        sequence = _sequence(obj)
+        parts = [_state(obj)] if sequence is None else [_state(obj), sequence]
+        return Node(self.kind, type_name(obj), None, [walk.slot(part) for part in parts])
+
+    def pairs(self, node: Node, live: Any) -> Iterator[tuple[Slot, Any]]:
+        """The sequence."""
+        return zip(node.items[1:], [_sequence(live)], strict=False)
+
+    def needs(self, node: Node) -> Iterable[Slot]:
+        """The sequence."""
+        return node.items[1:]
 
     def make(self, node: Node, live: Any, load: Load) -> Any:
         """The live generator or a new one of its class."""
-        return class_of(node, load)() if live is MISSING else live
+        return class_of(node, load)(*map(load, node.items[1:])) if live is MISSING else live
 
     def fill(self, node: Node, obj: Any, load: Load) -> None:
         """The saved dict."""
@@ -105,8 +115,40 @@ def _check_places(state: Any) -> None:
         raise ValueError("the place in a generator's words is none")
 
 
+def _sequence(obj: Any) -> Any:
+    """What gives the seeds of a bit generator's children, if it is numpy's own; older generators have none."""
+    found = getattr(obj, "seed_seq", None)
+    return found if type(found) is loaded.numpy().random.SeedSequence else None
+
+
 def _state(obj: Any) -> Any:
     return obj.get_state(legacy=False) if hasattr(obj, "get_state") else obj.state
+
+
+class SeedSequenceHandler(Handler):
+    """numpy.random.SeedSequence: its entropy, and how many children it has given seeds to."""
+
+    kind = "seed-sequence"
+
+    def save(self, obj: Any, walk: Walk) -> Node:
+        """What it would be pickled by: entropy, children, words, their number, key."""
+        return Node(self.kind, type_name(obj), None, [walk.slot(part) for part in _pickled(obj)])
+
+    def make(self, node: Node, live: Any, load: Load) -> Any:
+        """The live one or a new one."""
+        return loaded.numpy().random.SeedSequence(0) if live is MISSING else live
+
+    def fill(self, node: Node, obj: Any, load: Load) -> None:
+        """Everything, in place."""
+        entropy, children, pool, size, key = map(load, node.items)
+        if str(getattr(pool, "dtype", "")) != "uint32" or pool.shape != (size,) or not isinstance(children, int):
+            raise ValueError("the words of a seed sequence are none")
+        obj.__setstate_cython__((entropy, children, pool, size, key))
+
+
+def _pickled(sequence: Any) -> tuple[Any, ...]:
+    found: tuple[Any, ...] = sequence.__reduce_ex__(4)[2]
+    return found
 
 
 class NumpyGeneratorHandler(Handler):
