@@ -98,6 +98,5 @@ def check(zygote: Zygote, tmp_path: Path, names: tuple[str, ...], ways: tuple[in
 
 
 def without_probes(text: str) -> str:
-    """The output without the probe's lines, with the ends of lines that reading a file gives."""
-    lines = text.replace("\r", "\n").splitlines(keepends=True)
-    return "".join(line for line in lines if not line.startswith("probe "))
+    """The output without the probe's lines."""
+    return "".join(line for line in text.splitlines(keepends=True) if not line.startswith("probe "))

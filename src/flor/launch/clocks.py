@@ -36,7 +36,8 @@ class Clocks:
         now = readings()
         for name, then in self.then.items():
             if _between(recorded, then, then + self.seconds):
-                return _between(present, then, then + self.seconds) or _between(present, self.begun[name], now[name])
+                first = then if name == "time" else self.begun[name]  # that of libraries goes on from the record's
+                return _between(present, then, then + self.seconds) or _between(present, first, now[name])
         return False
 
 

@@ -22,9 +22,12 @@ NOTHING: Mapping[str, bytes] = {}
 class Rewinder:
     """Brings the overlay to the state that the recorded run's files had."""
 
-    def __init__(self, overlay: FileLayer, note: Callable[[Note], None]) -> None:
+    def __init__(
+        self, overlay: FileLayer, note: Callable[[Note], None], put: Callable[[int], None] = lambda _: None
+    ) -> None:
         self.overlay = overlay
         self.note = note
+        self.put_in_place = put  # told how old the youngest file is, whenever files were put in place
         self.lost: set[str] = set()
         overlay.on_read = overlay.on_missing = self._asked
 
@@ -44,7 +47,8 @@ class Rewinder:
         changed = {path: fact for path, fact in files.items() if not self._holds(path, fact)}
         for path, fact in changed.items():
             self._put(path, fact, kept)
-        self._set_times({path: fact[1] for path, fact in changed.items() if fact[0] >= 0 and path not in self.lost})
+        self._set_times({path: fact[1] for path, fact in files.items() if fact[0] >= 0 and path not in self.lost})
+        self.put_in_place(max((time for size, time, _ in files.values() if size >= 0), default=0))
         self._watch(files)
 
     def _watch(self, files: Mapping[str, FileFact]) -> None:
@@ -56,12 +60,17 @@ class Rewinder:
     def _set_times(self, times: Mapping[str, int]) -> None:
         """Let files seem as old as they were, and folders as their youngest file: scripts sort checkpoints by that."""
         folders: dict[str, int] = {}
+        touched: set[str] = set()
         for path, time in times.items():
-            os.utime(path, ns=(time, time))
-            folders[os.path.dirname(path)] = max(time, folders.get(os.path.dirname(path), 0))
-        for folder, time in folders.items():
+            folder = os.path.dirname(path)
+            folders[folder] = max(time, folders.get(folder, 0))
+            place = self.overlay.find(path)
+            if place is not None and native.OS["stat"](place).st_mtime_ns != time:
+                os.utime(path, ns=(time, time))
+                touched.add(folder)
+        for folder in touched:
             with suppress(OSError):  # behind the wall a folder with mounts in it, /tmp for one, can be read-only itself
-                os.utime(folder, ns=(time, time))
+                os.utime(folder, ns=(folders[folder], folders[folder]))
 
     def _holds(self, path: str, fact: FileFact) -> bool:
         """True if the script already sees this content."""

@@ -8,7 +8,7 @@ from types import CodeType, ModuleType
 
 from flor.launch import importhook
 from flor.launch.compiling import Compiler
-from flor.launch.inputs import InputWatch
+from flor.launch.inputs import InputWatch, PastClock
 from flor.launch.project import Project
 from flor.runtime import current, hooks
 from flor.runtime.imports import ImportWatch
@@ -66,10 +66,10 @@ class Stage:
         self.loggers.install()
         return self.logbook
 
-    def ask(self, inputs: Inputs, *, pid: int | None = None) -> None:
-        """Have the project's code ask `inputs`, not the world; `pid` is the process id that these answer with."""
+    def ask(self, inputs: Inputs, *, pid: int | None = None, clock: PastClock | None = None) -> None:
+        """Have the project's code ask `inputs`, not the world; `pid` and `clock` are those that these answer with."""
         if self.inputs is None:
-            self.inputs = InputWatch(self.imports, inputs, pid=pid)
+            self.inputs = InputWatch(self.imports, inputs, pid=pid, clock=clock)
             self.inputs.install()
         else:
             self.inputs.turn_to(inputs)

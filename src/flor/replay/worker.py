@@ -21,7 +21,7 @@ from flor.launch.clocks import Clocks
 from flor.launch.compiling import Compiler
 from flor.launch.conditions import begin_as_recorded
 from flor.launch.facts import packages_loaded
-from flor.launch.inputs import Answering, RecordedInputs
+from flor.launch.inputs import WALL, Answering, PastClock, RecordedInputs
 from flor.launch.liveness import DeadNames
 from flor.launch.project import Project
 from flor.launch.rewind import Rewinder
@@ -97,7 +97,9 @@ class Worker:
         )
         scopes = Declared(self.stage.scopes) if self.history.explicit else self.stage.scopes
         capturer = Capturer(scopes, DeadNames(self.run.sources))
-        self.rewinder = Rewinder(self.overlay, self.journal.append)
+        self.inputs = RecordedInputs.of(self.history.inputs)
+        self.clock = PastClock(float(facts["started"]), self.inputs.first(WALL))
+        self.rewinder = Rewinder(self.overlay, self.journal.append, self.clock.not_before)
         volatile = Volatile(order.sources, order.new_names, order.volatile)
         allowed = volatile.allowance(Clocks.of(facts, self.run.ended), self.stage.owns_module)
         restorer = Restorer(scopes, checkpoints, volatile, self.rewinder.restore, allowed)
@@ -159,10 +161,10 @@ class Worker:
         facts = self.run.facts
         if facts.get("inputs"):
             answering = Answering(
-                RecordedInputs.of(self.history.inputs), self.session, self.stage.name_of, self.journal.append,
-                statements.is_probing, complete=self.history.complete,
+                self.inputs, self.session, self.stage.name_of, self.journal.append,
+                statements.is_probing, complete=self.history.complete, clock=self.clock,
             )  # fmt: skip
-            self.stage.ask(answering, pid=facts["pid"])
+            self.stage.ask(answering, pid=facts["pid"], clock=self.clock)
 
     def stop(self) -> NoReturn:
         """The segment is over; who trains with others goes when all may go, since these may still ask something."""

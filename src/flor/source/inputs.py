@@ -21,7 +21,8 @@ FUNCTIONS: Mapping[str, frozenset[str]] = {
     "datetime": words("now utcnow today"),
     "date": words("today"),
     "timeit": words("default_timer timeit"),
-    "os": words("urandom getrandom getpid getppid getlogin uname times getloadavg kill"),
+    "os": words("urandom getrandom getpid getppid getlogin uname times getloadavg kill stat lstat"),
+    "path": words("getmtime getctime getatime"),
     "uuid": words("uuid1 uuid4 getnode"),
     "secrets": words("token_hex token_bytes token_urlsafe randbelow randbits choice"),
     "socket": words("gethostname getfqdn"),
@@ -48,10 +49,20 @@ CLASSES: Mapping[str, frozenset[str]] = {
 """What they make depends on the world if nothing is given to them; as classes they are left alone."""
 
 METHODS = words(
-    "memory_info memory_full_info memory_percent cpu_percent cpu_times elapsed_time"
+    "memory_info memory_full_info memory_percent cpu_percent cpu_times elapsed_time stat lstat"
 )  # of objects that measure; asked by their class when they are called
 
-_NAMES = frozenset().union(*FUNCTIONS.values()) - {"choice", "seed", "node", "times", "now", "today", "kill"}
+_NAMES = frozenset().union(*FUNCTIONS.values()) - {
+    "choice",
+    "seed",
+    "node",
+    "times",
+    "now",
+    "today",
+    "kill",
+    "stat",
+    "lstat",
+}
 _SKIPPED = ("annotation", "returns")
 
 

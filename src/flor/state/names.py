@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import sysconfig
 import types
-from functools import partial
+from functools import cache, partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from flor.state.standins import original
+
+
+@cache
+def library_folders() -> tuple[str, ...]:
+    """The folders of Python's own modules and of installed packages, each with its last separator."""
+    names = ("stdlib", "platstdlib", "purelib", "platlib")
+    return tuple({path.rstrip(os.sep) + os.sep for name in names if (path := sysconfig.get_path(name))})
 
 
 def name_of(obj: Any) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]
-import os
 import signal
 import sys
-import sysconfig
 import threading
 from functools import cache, partial
 from typing import Any
+
+from flor.state.names import library_folders
 
 IGNORED = frozenset(number for name in ("SIGPIPE", "SIGXFSZ") if (number := getattr(signal, name, None)))
 """Python itself begins with these ignored."""
@@ -79,10 +79,4 @@ def _is_own(handler: Any) -> bool:
         handler = handler.func
     of = handler if hasattr(handler, "__code__") or hasattr(handler, "__func__") else type(handler)
     file = getattr(sys.modules.get(getattr(of, "__module__", None) or ""), "__file__", None) or ""
-    return bool(file) and not file.startswith(_libraries())
-
-
-@cache
-def _libraries() -> tuple[str, ...]:
-    names = ("stdlib", "platstdlib", "purelib", "platlib")
-    return tuple({path.rstrip(os.sep) + os.sep for name in names if (path := sysconfig.get_path(name))})
+    return bool(file) and not file.startswith(library_folders())

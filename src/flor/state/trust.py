@@ -19,6 +19,7 @@ from typing import Any
 
 from flor.state import loaded
 from flor.state.handler import MISSING
+from flor.state.handlers.classes import is_code
 from flor.state.handlers.objects import SHARED
 from flor.state.handlers.reduced import maker_class
 from flor.state.kinds import choose
@@ -99,7 +100,7 @@ class Trust:
             return ""
         if not self.project(cls.__module__):
             return "a class of a library is not changed"
-        odd = next((name for name in node.attrs if name.startswith(("__", "_abc_"))), None)
+        odd = next((name for name in node.attrs if name.startswith("_abc_") or is_code(cls, name)), None)
         return f"its {odd} is code" if odd is not None else ""
 
     def _shared(self, node: Node) -> str:

@@ -8,6 +8,7 @@ from types import FrameType
 from typing import Any
 
 from flor.launch.inputs.noting import site_name
+from flor.launch.inputs.past import PastClock
 from flor.launch.inputs.recorded import RecordedInputs
 from flor.model.positions import Position
 from flor.model.records import Atom, Note
@@ -32,7 +33,9 @@ class Answering:
         is_probing: Callable[[FrameType], bool] = lambda _: False,
         *,
         complete: bool = True,
+        clock: PastClock | None = None,
     ) -> None:
+        self.clock = clock
         self.recorded = recorded
         self.session = session
         self.name_of = name_of
@@ -63,6 +66,8 @@ class Answering:
         if reading.clock:
             reading.last = kept
             self.answered[reading.title] = reading
+            if self.clock is not None and reading.title in WALL:
+                self.clock.told(kept)
         return reading.answer(kept, args, options)  # type: ignore[arg-type]
 
     def go_on(self) -> None:

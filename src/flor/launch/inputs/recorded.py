@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from flor.model.positions import Position
 from flor.model.records import Atom, Inputs
@@ -44,6 +45,12 @@ class RecordedInputs:
                 found.last = position
                 found.count += group.count
         return found
+
+    def first(self, titles: Sequence[str]) -> Atom:
+        """The first value, in the record's order, of a function so called; None if there is none near the beginning."""
+        places = islice((place for some in self.places.values() for place in some), HELD)
+        readings = ((place.record.texts[site], value) for place in places for _, site, value in place.group.readings())
+        return next((value for site, value in readings if site.partition(" ")[0] in titles), None)
 
     def at(self, position: Position) -> dict[str, Iterator[Atom]]:
         """The readings of a moment: for each site its values, in their order."""

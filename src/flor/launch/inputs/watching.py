@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import os
 import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from types import ModuleType
@@ -12,6 +13,7 @@ from typing import Any
 
 from flor.launch.inputs import kinds
 from flor.launch.inputs.names import TemporaryNames
+from flor.launch.inputs.past import FileTime, PastClock
 from flor.launch.inputs.stamps import LogStamps
 from flor.runtime import current
 from flor.runtime.imports import ImportWatch
@@ -67,10 +69,13 @@ MODULES: dict[str, dict[str, Any]] = {
 class InputWatch:
     """The stand-ins of one session, put in place and taken out again."""
 
-    def __init__(self, imports: ImportWatch, inputs: Inputs, *, pid: int | None = None) -> None:
+    def __init__(
+        self, imports: ImportWatch, inputs: Inputs, *, pid: int | None = None, clock: PastClock | None = None
+    ) -> None:
         self.imports = imports
         self.inputs = inputs
         self.pid = pid  # of the recorded process, where that is answered
+        self.clock = clock  # for libraries and files, where the script is told the time of the record
         self.undo: list[Callable[[], None]] = []
 
     def install(self) -> None:
@@ -78,18 +83,31 @@ class InputWatch:
         for name, functions in MODULES.items():
             self.imports.when(name, partial(self._module, functions))
         self.imports.when("torch", self._torch)
+        finders[:] = [kinds.date_method, kinds.measuring_method]
         if self.pid is not None:
             then = self.pid
             self.imports.when("os", partial(self._module, {"kill": partial(kinds.Kill, then=then)}))
             self.imports.when("psutil", partial(self._module, {"Process": partial(kinds.Process, then=then)}))
+        if self.clock is not None:
+            self._go_back(self.clock)
         self._add(builtins.input, kinds.Prompt(builtins.input, "builtins", "input"))
         if sys.stdin is not None:
             self._add(sys.stdin, kinds.stand_in(sys.stdin))
         self.imports.when("logging", self._logging)
         self.imports.when("tempfile", self._tempfile)
-        finders[:] = [kinds.date_method, kinds.measuring_method]
         current.inputs = self.inputs
         os.register_at_fork(after_in_child=_in_child)
+
+    def _go_back(self, clock: PastClock) -> None:
+        """Let libraries and files have the time of the record."""
+        age = partial(FileTime, past=clock)
+        self.imports.when("os", partial(self._module, {"stat": age, "lstat": age}))
+        self.imports.when("posixpath", partial(self._module, dict.fromkeys(("getmtime", "getctime", "getatime"), age)))
+        finders.append(clock.method)
+        readings = {name: known[id(getattr(time, name))] for name in ("time", "time_ns")}
+        self.undo.append(clock.install())
+        for name, reading in readings.items():  # the project's own code goes on asking us
+            self._add(getattr(time, name), reading)
 
     def turn_to(self, inputs: Inputs) -> None:
         """Have somebody else asked from now on."""

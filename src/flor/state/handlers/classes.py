@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import enum
+import functools
 import sys
 import types
 from collections.abc import Iterator
@@ -11,8 +12,8 @@ from typing import Any
 
 from flor.state import attributes
 from flor.state.handler import MISSING, Handler, Load, Walk
-from flor.state.names import lookup, name_of
-from flor.state.snapshot import Node, Slot
+from flor.state.names import library_folders, lookup, name_of
+from flor.state.snapshot import ATOMS, Node, Slot
 
 CODE = (
     property,
@@ -28,15 +29,35 @@ _WRAPPERS = (staticmethod, classmethod)
 
 
 def state_of(cls: type) -> dict[str, Any]:
-    """The attributes of a class that may be state: no dunder, no descriptor; functions for their defaults and cells."""
+    """The attributes of a class that may be state: no descriptor; functions for their defaults and cells."""
     if isinstance(cls, enum.EnumMeta):
         return dict(cls._member_map_)
     found = {}
     for name, value in list(cls.__dict__.items()):
-        if name.startswith(("__", "_abc_")) or isinstance(value, CODE):
+        if name.startswith("_abc_") or isinstance(value, CODE):
             continue
-        found[name] = value.__func__ if isinstance(value, _WRAPPERS) else value
+        value = value.__func__ if isinstance(value, _WRAPPERS) else value
+        if not name.startswith("__") or _remembers(value):
+            found[name] = value
     return found
+
+
+def _remembers(method: Any) -> bool:
+    """True for a special method that has a state of its own: a cache, a mutable default, a closure, attributes."""
+    if not isinstance(method, types.FunctionType):
+        return type(method) is functools._lru_cache_wrapper
+    if method.__code__.co_filename.startswith(("<", *library_folders())):  # made by dataclasses and the like
+        return False
+    defaults = [*(method.__defaults__ or ()), *(method.__kwdefaults__ or {}).values()]
+    cells = [name for name in method.__code__.co_freevars if name != "__class__"]
+    return bool(cells or vars(method)) or any(type(default) not in ATOMS for default in defaults)
+
+
+def is_code(cls: type, name: str) -> bool:
+    """True for a special name that no checkpoint gives a value to; a special method may have a state of its own."""
+    value = cls.__dict__.get(name)
+    kept = value.__func__ if isinstance(value, _WRAPPERS) else value
+    return name.startswith("__") and not isinstance(kept, types.FunctionType | functools._lru_cache_wrapper)
 
 
 class ClassHandler(Handler):
@@ -76,10 +97,12 @@ class ClassHandler(Handler):
         present = state_of(obj)
         for name, slot in node.attrs.items():
             value = load(slot)
+            if name.startswith("__"):  # the method itself stays; what it remembers has been put into it
+                continue
             if present.get(name, MISSING) is not value and not isinstance(obj.__dict__.get(name), _WRAPPERS):
                 type.__setattr__(obj, name, value)
         for name in present.keys() - node.attrs.keys():
-            if not load.is_added(f"{node.meta['name']}.{name}"):
+            if not name.startswith("__") and not load.is_added(f"{node.meta['name']}.{name}"):
                 type.__delattr__(obj, name)
 
 
