@@ -2,7 +2,7 @@
 
 `holders.ideas` has them: a line `== name`, then `-- top` of the file, `-- setup` before the loops, `-- inner` which
 changes the object and `-- read`, an expression that shows its state. The judge is a full run.
-As a script it judges all of them, or those whose name has one of the given words. `trips.py` writes the table of
+As a script it judges all of them, or those whose name has one of the given words; with `--write` it writes the table of
 docs/capture.md.
 """
 
@@ -13,7 +13,9 @@ import shutil
 import sys
 import tempfile
 import textwrap
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +29,9 @@ from flor.model.checkpoints import Key  # noqa: E402
 
 DOCS = HERE.parents[1] / "docs" / "capture.md"
 KEPT, EXECUTED, TOLD = "kept", "executed", "told"
+Rows = dict[str, tuple[str, ...]]
+"""What becomes of each kind, read in each way."""
+
 BEGIN, END = "<!-- holders: begin -->", "<!-- holders: end -->"
 MODULES = ("tqdm",)
 """Imported by the zygote, so that no step has to."""
@@ -158,27 +163,61 @@ def _is_asked(name: str, words: list[str]) -> bool:
     return not asked or any(word in name for word in asked)
 
 
-def main(words: list[str]) -> None:
-    """Judge those whose names have one of the words; all if there is none."""
-    chosen = [h for h in HOLDERS.values() if _is_asked(h.name, words)]
-    rows: dict[str, tuple[str, ...]] = {}
+def _judge_all(holders: Iterable[Holder], *, why: bool) -> Rows:
+    """Take holders off a common iterator and judge them, one after the other."""
+    rows: Rows = {}
     with Zygote(*MODULES) as zygote:
-        for holder in chosen:
+        for holder in holders:
             folder = Path(tempfile.mkdtemp())
             try:
                 judged = judge(holder, zygote, folder)
                 rows[holder.name] = tuple(one.verdict for one in judged)
-                print(f"{holder.name:40}", *(f"{one.verdict:9}" for one in judged), flush=True)
-                for one in judged:
-                    if one.why and (one.verdict == WRONG or "--why" in words):
-                        print("      ", one.verdict, one.why[:400])
+                told = [f"\n       {one.verdict} {one.why[:400]}" for one in judged if one.verdict == WRONG or why]
+                print(f"{holder.name:40}", *(f"{one.verdict:9}" for one in judged), *told, flush=True)
             except Exception as error:
                 print(f"{holder.name:40} ERROR {type(error).__name__} {str(error)[-400:]}", flush=True)
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
+    return rows
+
+
+def rows_of_docs() -> Rows:
+    """What the docs say."""
+    text = DOCS.read_text().partition(BEGIN)[2].partition(END)[0]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if "|" in line]
+    return {name: tuple(words) for name, *words in cells[2:]}
+
+
+def _write(rows: Rows) -> None:
+    """Write the table of the docs."""
+    head = ["| object | read by a probe | by training | by a resumed run |", "|---|---|---|---|"]
+    table = "\n".join([*head, *(f"| {' | '.join((name, *rows[name]))} |" for name in HOLDERS if name in rows)])
+    before, _, rest = DOCS.read_text().partition(BEGIN)
+    DOCS.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{rest.partition(END)[2]}")
+
+
+def main(words: list[str]) -> int:
+    """Judge those whose names have one of the words, or all; `--write` writes the docs, `--why` gives reasons."""
+    chosen = [h for h in HOLDERS.values() if _is_asked(h.name, words)]
+    left, lock = iter(chosen), threading.Lock()
+
+    def take() -> Iterator[Holder]:
+        while True:
+            with lock:
+                holder = next(left, None)
+            if holder is None:
+                return
+            yield holder
+
+    with ThreadPoolExecutor(2) as pool:
+        parts = [pool.submit(_judge_all, take(), why="--why" in words) for _ in range(min(2, len(chosen)))]
+        rows = {name: found for part in parts for name, found in part.result().items()}
     wrong = [name for name, found in rows.items() if WRONG in found]
     print(f"{len(rows)} of {len(chosen)} judged; wrong: {wrong}")
+    if "--write" in words and not wrong and len(rows) == len(HOLDERS):
+        _write(rows)
+    return 1 if wrong or len(rows) < len(chosen) else 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

@@ -1,7 +1,7 @@
 """What becomes of each kind of object of `holders.ideas` in a checkpoint: changed, captured, and restored elsewhere.
 
-As a script it prints `{name: verdict}` for the names that it is given, or for all; with `--write`, it writes the table
-of docs/capture.md. It runs the texts of the ideas in this process, so tests run it in one of its own.
+As a script it prints `{name: verdict}` for the names that it is given, or for all. It runs the texts of the ideas in
+its own process, so tests run it in another one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).parent))
 
-from holders import BEGIN, DOCS, END, HOLDERS, Holder
+from holders import HOLDERS, Holder
 
 from flor.errors import RestoreMismatch
 from flor.launch.handles import ReadLater
@@ -94,25 +94,9 @@ def verdicts(names: list[str]) -> dict[str, str]:
     return {name: verdict(HOLDERS[name]) for name in names if name not in ON_DISK}
 
 
-def table(found: dict[str, str]) -> str:
-    """The table of the docs."""
-    return "\n".join(["| object | verdict |", "|---|---|", *(f"| {name} | {word} |" for name, word in found.items())])
-
-
-def rows_of_docs() -> dict[str, str]:
-    """What the docs say."""
-    text = DOCS.read_text().partition(BEGIN)[2].partition(END)[0]
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if "|" in line]
-    return dict(cells[2:])  # type: ignore[arg-type]
-
-
 def main(words: list[str]) -> None:
-    """Judge, and print or write."""
-    names = [word for word in words if word != "--write"] or list(HOLDERS)
-    found = verdicts(names)
-    if "--write" in words:
-        before, _, rest = DOCS.read_text().partition(BEGIN)
-        DOCS.write_text(f"{before}{BEGIN}\n\n{table(found)}\n\n{END}{rest.partition(END)[2]}")
+    """Judge, and print."""
+    found = verdicts(words or list(HOLDERS))
     sys.__stdout__.write(json.dumps(found) + "\n")  # type: ignore[union-attr]
 
 

@@ -78,5 +78,7 @@ def _is_own(handler: Any) -> bool:
     while isinstance(handler, partial):
         handler = handler.func
     of = handler if hasattr(handler, "__code__") or hasattr(handler, "__func__") else type(handler)
-    file = getattr(sys.modules.get(getattr(of, "__module__", None) or ""), "__file__", None) or ""
-    return bool(file) and not file.startswith(library_folders())
+    name = getattr(of, "__module__", None) or ""
+    if name not in sys.modules or name in sys.builtin_module_names:
+        return False
+    return not (getattr(sys.modules[name], "__file__", None) or "").startswith(library_folders())
