@@ -226,8 +226,9 @@ def _known(cls: type) -> str:
     found = next((kind for known, kind in _ANCESTORS if issubclass(cls, known)), "")
     if found:
         return found
-    names = [name_of(owner) for owner in cls.__mro__[:-1]]
-    return "witness" if names[0] in WITNESSES else next((_NAMED[name] for name in names if name in _NAMED), "")
+    if name_of(cls) in WITNESSES:
+        return "witness"
+    return next((_NAMED[name] for owner in cls.__mro__ if (name := name_of(owner)) in _NAMED), "")
 
 
 def _code(cls: type) -> str:
