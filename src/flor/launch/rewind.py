@@ -73,15 +73,12 @@ class Rewinder:
 
     def _put(self, path: str, fact: FileFact, kept: Mapping[str, bytes]) -> None:
         """From the checkpoint, or what the run left behind: the file itself, or its beginning if it was added to."""
-        size, time, digest = fact
         self.lost.discard(path)
-        if size < 0:
+        if fact[0] < 0:
             if self.overlay.find(path) is not None:
                 os.remove(path)
             return
-        content = kept.get(digest) if digest else None
-        if content is None:
-            content = _left_behind(self.overlay.original(path), size, time, digest)
+        content = content_then(self.overlay.original(path), fact, kept)
         if content is not None:
             self.put(path, content)
             return
@@ -112,6 +109,13 @@ class Rewinder:
         """The script reads a file, or looks for one that is hidden."""
         if path in self.lost:
             self.note(Note("lost file", {"path": path}))
+
+
+def content_then(path: str, fact: FileFact, kept: Mapping[str, bytes]) -> bytes | None:
+    """What a file held at a checkpoint: from there, or from what is on disk; None if that is gone."""
+    size, time, digest = fact
+    content = kept.get(digest) if digest else None
+    return _left_behind(path, size, time, digest) if content is None else content
 
 
 def _left_behind(path: str, size: int, time: int, digest: str) -> bytes | None:

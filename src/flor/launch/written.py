@@ -31,11 +31,14 @@ class WrittenFiles:
     contents: dict[str, bytes] = field(default_factory=dict)  # path -> what it held when it was last looked at
     _looked: dict[str, int] = field(default_factory=dict)  # path -> when that was
 
-    def on_write(self, path: str, change: str) -> None:
-        """A file is about to change; the first word on it tells a replay whether it was there before."""
+    def on_write(self, path: str, change: str, *, unseen: bool = False) -> None:
+        """A file is about to change; the first word on it tells a replay whether it was there before.
+
+        `unseen` changes are those of C code and of other processes, which were heard of after they were made.
+        """
         if path not in self.begun:
             self.begun.add(path)
-            self.note(Note("file", {"path": path, "change": str(change)}))
+            self.note(Note("file", {"path": path, "change": str(change), **({"unseen": True} if unseen else {})}))
         if change != Change.MKDIR:
             self.known.setdefault(path, GONE)
 
