@@ -169,8 +169,8 @@ class FileWatch:
         there = os.path.lexists(whole)
         if change in (Change.OVERWRITE, Change.UPDATE) and not there:
             change = Change.CREATE
-        if change in (Change.MKDIR, Change.CREATE) and there:
-            return  # heard before the call: it will fail, and `exist_ok=True` is the usual reason
+        if (change in (Change.MKDIR, Change.CREATE)) == there:
+            return  # heard before the call, which will fail: `exist_ok`, `missing_ok` and `touch` are the usual reasons
         if self._is_new(whole, change):
             self._written.add(whole)
             self.on_write(whole, change)

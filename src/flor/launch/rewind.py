@@ -11,11 +11,10 @@ from typing import Any
 from xxhash import xxh3_128_hexdigest
 
 from flor.launch.overlay import native
+from flor.launch.shapes import has_other_names, make_folders, part, put_shapes
 from flor.launch.wall.choice import FileLayer
-from flor.model.checkpoints import FileFact
+from flor.model.checkpoints import FileFact, FilesNow
 from flor.model.records import Note
-
-NOTHING: Mapping[str, bytes] = {}
 
 
 class Rewinder:
@@ -36,13 +35,21 @@ class Rewinder:
                 self.lost.add(path)
         self._watch({})
 
-    def restore(self, files: Mapping[str, FileFact], kept: Mapping[str, bytes] = NOTHING) -> None:
-        """Let each file hold what it held then; `kept` has the contents, by their hashes, that the checkpoint holds."""
+    def restore(self, then: FilesNow) -> None:
+        """Let each file hold what it held then, and let folders, links and permissions be as they were."""
+        files, kept = then.facts, then.contents
         self.overlay.tell_reads()  # what a probe has read is in the log already
         self.overlay.forget_reads()
-        changed = {path: fact for path, fact in files.items() if not self._holds(path, fact)}
+        make_folders(then.shapes)
+        links = {path for path, shape in then.shapes.items() if shape.startswith(("link ", "folder "))}
+        plain = {path: fact for path, fact in files.items() if path not in links}
+        for path in plain:
+            if has_other_names(path) and not open_streams(path):
+                part(path)
+        changed = {path: fact for path, fact in plain.items() if not self._holds(path, fact)}
         for path, fact in changed.items():
             self._put(path, fact, kept)
+        put_shapes(then.shapes)
         self._set_times({path: fact[1] for path, fact in changed.items() if fact[0] >= 0 and path not in self.lost})
         self._watch(files)
 

@@ -22,7 +22,7 @@ from flor.launch.muting import Muted
 from flor.launch.overlay import Overlay
 from flor.launch.rewind import Rewinder, content_then
 from flor.launch.volatility import Volatile
-from flor.model.checkpoints import Key
+from flor.model.checkpoints import FilesNow, Key
 from flor.model.records import Note, Record, Source
 from flor.query.costs import counted
 from flor.query.runs import Run
@@ -233,6 +233,7 @@ class Resumed:
         self._take_over()
         self._settle(told)
         recording.written.known.update(self.history.checkpoints[self.target].files)
+        recording.written.folders.update(dict.fromkeys(p for p, how in self.history.made.items() if how == "mkdir"))
         recording.written.begun.update(self.history.made)
         self.muted.remove()
         recording.say(f"resuming {self.run.name} at {self.position} as {recording.run.name}")
@@ -256,8 +257,10 @@ class Resumed:
         self.overlay.install()
         files = self.history.checkpoints[self.target].files
         free = {path: fact for path, fact in files.items() if path not in holding}
-        contents = self.checkpoints.contents(self.target)
-        self.rewinder.restore(free, contents)
+        then = self.checkpoints.files(self.target)
+        contents = then.contents
+        shapes = {path: shape for path, shape in then.shapes.items() if path not in holding}
+        self.rewinder.restore(FilesNow(free, contents, shapes))
         self.landing = Landing(self.overlay, self.rewinder, self.keeping.run / "aside", holding)
         told = self.landing.land(free, self.history.made)
         for path in sorted(holding):
