@@ -175,7 +175,7 @@ class Worker:
 
     def _seal(self, status: str, facts: Mapping[str, Any]) -> None:
         counts = vars(self.replayer.counts)
-        escapes = [f"{escape.what} {escape.detail}" for escape in self.overlay.escapes]
+        escapes = [f"{escape.what} {escape.detail}" for escape in self.overlay.escapes.all()]
         lost = self.stage.logbook.lost
         packages = packages_loaded()
         self.overlay.tell_reads()
