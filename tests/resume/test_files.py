@@ -134,3 +134,43 @@ def test_a_beginning_that_raises_changes_nothing(tmp_path: Path) -> None:
     assert everything(tmp_path / "pieces") == before
     assert len(list((tmp_path / "pieces" / ".flor" / "runs").iterdir())) == 1
     assert not (tmp_path / "pieces" / ".flor" / "rehearsals").exists()
+
+
+SHAPES = """
+    import os, random, time
+    from pathlib import Path
+    random.seed(1)
+    Path("file").write_text("x")
+    os.mkdir("kept")
+    total = 0.0
+    for epoch in range(7):
+        for batch in range(4):
+            total += random.random()
+            time.sleep(0.02)
+        os.chmod("file", 0o600 + epoch)
+        os.mkdir(f"folder{epoch}")
+        if epoch > 1:
+            os.rmdir(f"folder{epoch - 2}")
+        Path(f"kept/{epoch}").write_text(str(total))
+        if os.path.islink("last"):
+            os.remove("last")
+        os.symlink(f"kept/{epoch}", "last")
+        if os.path.exists("name"):
+            os.remove("name")
+        os.link(f"kept/{epoch}", "name")
+        print("epoch", epoch, total, flush=True)
+    print(sorted(os.listdir("kept")), os.readlink("last"), Path("name").read_text(), os.stat("name").st_nlink)
+    print(oct(os.stat("file").st_mode), sorted(path for path in os.listdir() if path.startswith("folder")))
+"""
+
+
+def test_folders_links_and_permissions_go_on_from_an_earlier_checkpoint(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, SHAPES)
+    whole, first = bench.whole(), bench.killed("epoch 4")
+    packs = sorted((tmp_path / "pieces" / ".flor").glob("runs/*/packs/*.safetensors"))
+    for last in packs[-4:]:  # so that folders and files are there which the run made after the checkpoint
+        data = last.read_bytes()
+        last.write_bytes(data[: len(data) // 2] + bytes(len(data) - len(data) // 2))
+    second = bench.flor("resume")
+    assert joined(first, second.stdout, whole), second.stderr
+    assert len(second.stdout.splitlines()) > 4

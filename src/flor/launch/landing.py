@@ -29,7 +29,7 @@ class Landing:
     told: list[str] = field(default_factory=list)
     set_aside: list[str] = field(default_factory=list)
 
-    def land(self, files: Mapping[str, FileFact], made: Mapping[str, str]) -> list[str]:
+    def land(self, files: Mapping[str, FileFact], made: Mapping[str, str], shapes: Mapping[str, str]) -> list[str]:
         """Put everything in place; what is not as it was at the checkpoint is told."""
         self._fill_open(files)
         written = self.overlay.written
@@ -44,6 +44,8 @@ class Landing:
         self.overlay.remove()
         for path in sorted(later):
             self._set_aside(path)
+        if shapes:  # a checkpoint of an earlier version does not say which folders there were
+            self._remove_later_folders({path for path, change in made.items() if change == "mkdir"} - shapes.keys())
         for path, upper in moves.items():
             if native.status(path) is not None and not _same(path, upper):
                 self._set_aside(path, _copy)
@@ -90,6 +92,12 @@ class Landing:
         gone = {path for path, fact in files.items() if fact[0] < 0}
         new = {path for path, change in made.items() if change == "create" and path not in files}
         return {path for path in gone | new | self.overlay.removed if EVENTS not in path and native.status(path)}
+
+    def _remove_later_folders(self, folders: set[str]) -> None:
+        """Remove folders that were made after the checkpoint, inner ones first; one with something in it stays."""
+        for folder in sorted(folders, reverse=True):
+            if native.is_directory(folder) and not native.listdir(folder):
+                os.rmdir(folder)
 
     def _set_aside(self, path: str, move: Callable[[str, Path], object] | None = None) -> None:
         """Keep the file as the run left it in the store; by a copy if another one takes its place at once."""

@@ -68,7 +68,7 @@ def put_shapes(shapes: Mapping[str, str]) -> None:
     """Make links again, and set permissions, after the files have their content."""
     for path, shape in shapes.items():
         kind, _, rest = shape.partition(" ")
-        with suppress(OSError):  # a file whose content is lost may not be there
+        with suppress(OSError, ValueError):  # a file whose content is lost may not be there; words may be damaged
             if kind == "link" and not (os.path.islink(path) and os.readlink(path) == rest):
                 _remove(path)
                 os.makedirs(os.path.dirname(path), exist_ok=True)

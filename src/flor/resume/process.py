@@ -262,7 +262,7 @@ class Resumed:
         shapes = {path: shape for path, shape in then.shapes.items() if path not in holding}
         self.rewinder.restore(FilesNow(free, contents, shapes))
         self.landing = Landing(self.overlay, self.rewinder, self.keeping.run / "aside", holding)
-        told = self.landing.land(free, self.history.made)
+        told = self.landing.land(free, self.history.made, shapes)
         for path in sorted(holding):
             if path not in files or content_then(path, files[path], contents) != Path(path).read_bytes():
                 told.append(
