@@ -142,6 +142,7 @@ class Recording:
         self.files = FileWatch(
             self._on_write,
             ReadFiles(self.journal.append, self.written.known).on_read,
+            on_unseen=lambda path, change: self._on_write(path, change, unseen=True),
             on_printing_child=lambda: self._note("printing child"),
             ignore=[self.run.path.parent.parent],
         )
@@ -198,10 +199,10 @@ class Recording:
         self.folders.drain()
         return self.written.now()
 
-    def _on_write(self, path: str, change: str) -> None:
+    def _on_write(self, path: str, change: str, *, unseen: bool = False) -> None:
         if path.endswith(".py") and self.stage.project.name(path) in self.sources:
             return  # it is being edited for the next run, or for a replay of this one
-        self.written.on_write(path, change)
+        self.written.on_write(path, change, unseen=unseen)
         self.folders.add(os.path.dirname(path))
 
     def ask(self, before: int = 0) -> None:

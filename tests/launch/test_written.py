@@ -13,7 +13,7 @@ from flor.launch import written as module
 from flor.launch.overlay import Overlay
 from flor.launch.rewind import Rewinder
 from flor.launch.written import SMALL, WrittenFiles
-from flor.model.checkpoints import FileFact
+from flor.model.checkpoints import FileFact, FilesNow
 from flor.model.records import Note
 
 
@@ -85,7 +85,7 @@ class Rewound:
         path = self.folder / name
         fact: FileFact = (len(content), 10**18, xxh3_128_hexdigest(content))
         self.rewinder.begin({str(path): made})
-        self.rewinder.restore({str(path): fact}, {fact[2]: content} if kept else {})
+        self.rewinder.restore(FilesNow({str(path): fact}, {fact[2]: content} if kept else {}))
         return path
 
     @property
@@ -148,6 +148,6 @@ def test_reading_before_the_jump_does_not_hide_reading_after_it(tmp_path: Path) 
         rewound = Rewound(tmp_path / "here", overlay)
         rewound.rewinder.begin({str(tmp_path / "here" / "old.txt"): "overwrite"})
         (tmp_path / "here" / "old.txt").read_text()
-        rewound.rewinder.restore({})
+        rewound.rewinder.restore(FilesNow())
         (tmp_path / "here" / "old.txt").read_text()
         assert rewound.lost == ["old.txt", "old.txt"]

@@ -70,7 +70,7 @@ def parse_epochs(text: str | None) -> tuple[int | None, int | None] | None:
 @replay_options
 @click.option("--all", "everything", is_flag=True, help="All of stdout, as a full run with the probes prints it.")
 @click.option("--plan", "only_plan", is_flag=True, help="Only say what would be done.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask; files of C code may change where nothing can keep them apart.")
 @click.option(
     "-v", "--verbose", is_flag=True, help="Say on stderr what is done, from which checkpoints, and how long it takes."
 )
@@ -85,7 +85,7 @@ def replay(everything: bool, only_plan: bool, yes: bool, verbose: bool, as_json:
     from flor.replay.saying import Saying, nothing
 
     begun = time.perf_counter()
-    work = _replay(**wish)
+    work = _replay(**wish, yes=yes)
     if only_plan:
         click.echo(visible(plan_text(work)))
         return

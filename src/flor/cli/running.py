@@ -71,11 +71,16 @@ def record(hash_seed: str | None, module: str | None, words: tuple[str, ...], ov
 @click.argument("run", required=False)
 @click.option("--name", envvar="FLOR_NAME", help="The new run's name; a free one is chosen otherwise.")
 @click.option("--force", is_flag=True, help="Go on though the sources differ by more than log statements.")
+@click.option("--wall", type=click.Choice(["overlay", "landlock", "python"]), envvar="FLOR_WALL",
+              help="What keeps files apart while the beginning is tried (the best allowed here).")  # fmt: skip
 @store_option
 @clear_errors
-def resume(run: str | None, name: str | None, force: bool, store: Path) -> None:
+def resume(run: str | None, name: str | None, force: bool, wall: str | None, store: Path) -> None:
     """Go on training from the last checkpoint of a run that was killed or raised, as a new run."""
+    from flor.query.runs import layout
     from flor.query.runs import run as one
+    from flor.resume.recovery import recover
     from flor.resume.verb import resume as go_on
 
-    go_on(one(run, store), name=name, force=force)
+    recover(layout(store), lambda text: click.echo(f"flor: {text}", err=True))
+    go_on(one(run, store), name=name, force=force, wall=wall)

@@ -50,6 +50,7 @@ COMMANDS = ("subprocess.Popen", "os.system")
 FOLLOWS = {"sqlite3.connect", "os.truncate", "os.chmod", "os.utime"}  # a link at the end of the path, as open does
 
 OnWrite = Callable[[str, str], None]
+OnUnseen = Callable[[str, str], None]
 OnRead = Callable[[str], None]
 
 
@@ -61,10 +62,12 @@ class FileWatch:
         on_write: OnWrite,
         on_read: OnRead | None = None,
         *,
+        on_unseen: OnUnseen | None = None,
         on_printing_child: Callable[[], None] = lambda: None,
         ignore: Sequence[Path] = (),
     ) -> None:
         self.on_write, self.on_read = on_write, on_read
+        self.on_unseen = on_unseen or on_write  # a change that no Python code of this process has made
         self.on_printing_child = on_printing_child  # a program was started that shares our stdout
         self._ignored = _ignored(ignore)
         self._told: set[tuple[str, str]] = set()
@@ -103,7 +106,7 @@ class FileWatch:
         """Tell of a change that was heard of in another way; what is no file of the run is passed over."""
         if self._awake and path not in self._written and self._is_new(path, change):
             self._written.add(path)
-            self.on_write(path, change)
+            self.on_unseen(path, change)
 
     def _make_hook(self) -> Callable[[str, tuple[Any, ...]], None]:
         # Called for every audit event of the process, of which there are many (each call of id() is one):
@@ -166,8 +169,8 @@ class FileWatch:
         there = os.path.lexists(whole)
         if change in (Change.OVERWRITE, Change.UPDATE) and not there:
             change = Change.CREATE
-        if change in (Change.MKDIR, Change.CREATE) and there:
-            return  # heard before the call: it will fail, and `exist_ok=True` is the usual reason
+        if (change in (Change.MKDIR, Change.CREATE)) == there:
+            return  # heard before the call, which will fail: `exist_ok`, `missing_ok` and `touch` are the usual reasons
         if self._is_new(whole, change):
             self._written.add(whole)
             self.on_write(whole, change)

@@ -12,11 +12,10 @@ from typing import Any
 from xxhash import xxh3_128_hexdigest
 
 from flor.launch.overlay import native
+from flor.launch.shapes import has_other_names, make_folders, part, put_shapes
 from flor.launch.wall.choice import FileLayer
-from flor.model.checkpoints import FileFact
+from flor.model.checkpoints import FileFact, FilesNow
 from flor.model.records import Note
-
-NOTHING: Mapping[str, bytes] = {}
 
 
 class Rewinder:
@@ -40,15 +39,23 @@ class Rewinder:
                 self.lost.add(path)
         self._watch({})
 
-    def restore(self, files: Mapping[str, FileFact], kept: Mapping[str, bytes] = NOTHING) -> None:
-        """Let each file hold what it held then; `kept` has the contents, by their hashes, that the checkpoint holds."""
+    def restore(self, then: FilesNow) -> None:
+        """Let each file hold what it held then, and let folders, links and permissions be as they were."""
+        files, kept = then.facts, then.contents
         self.overlay.tell_reads()  # what a probe has read is in the log already
         self.overlay.forget_reads()
-        changed = {path: fact for path, fact in files.items() if not self._holds(path, fact)}
+        make_folders(then.shapes)
+        links = {path for path, shape in then.shapes.items() if shape.startswith(("link ", "folder "))}
+        plain = {path: fact for path, fact in files.items() if path not in links}
+        for path in plain:
+            if has_other_names(path) and not open_streams(path):
+                part(path)
+        changed = {path: fact for path, fact in plain.items() if not self._holds(path, fact)}
         for path, fact in changed.items():
             self._put(path, fact, kept)
-        self._set_times({path: fact[1] for path, fact in files.items() if fact[0] >= 0 and path not in self.lost})
-        self.put_in_place(max((time for size, time, _ in files.values() if size >= 0), default=0))
+        put_shapes(then.shapes)
+        self._set_times({path: fact[1] for path, fact in plain.items() if fact[0] >= 0 and path not in self.lost})
+        self.put_in_place(max((time for size, time, _ in plain.values() if size >= 0), default=0))
         self._watch(files)
 
     def _watch(self, files: Mapping[str, FileFact]) -> None:
@@ -84,15 +91,12 @@ class Rewinder:
 
     def _put(self, path: str, fact: FileFact, kept: Mapping[str, bytes]) -> None:
         """From the checkpoint, or what the run left behind: the file itself, or its beginning if it was added to."""
-        size, time, digest = fact
         self.lost.discard(path)
-        if size < 0:
+        if fact[0] < 0:
             if self.overlay.find(path) is not None:
                 os.remove(path)
             return
-        content = kept.get(digest) if digest else None
-        if content is None:
-            content = _left_behind(self.overlay.original(path), size, time, digest)
+        content = content_then(self.overlay.original(path), fact, kept)
         if content is not None:
             self.put(path, content)
             return
@@ -123,6 +127,13 @@ class Rewinder:
         """The script reads a file, or looks for one that is hidden."""
         if path in self.lost:
             self.note(Note("lost file", {"path": path}))
+
+
+def content_then(path: str, fact: FileFact, kept: Mapping[str, bytes]) -> bytes | None:
+    """What a file held at a checkpoint: from there, or from what is on disk; None if that is gone."""
+    size, time, digest = fact
+    content = kept.get(digest) if digest else None
+    return _left_behind(path, size, time, digest) if content is None else content
 
 
 def _left_behind(path: str, size: int, time: int, digest: str) -> bytes | None:

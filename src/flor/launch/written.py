@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from xxhash import xxh3_128_hexdigest
 
 from flor.launch.filewatch import Change
+from flor.launch.shapes import shapes_of
 from flor.model.checkpoints import FileFact, FilesNow
 from flor.model.records import Note
 
@@ -27,16 +28,22 @@ class WrittenFiles:
 
     note: Callable[[Note], None]
     known: dict[str, FileFact] = field(default_factory=dict)
+    folders: dict[str, None] = field(default_factory=dict)  # that the script has made, in their order
     begun: set[str] = field(default_factory=set)
     contents: dict[str, bytes] = field(default_factory=dict)  # path -> what it held when it was last looked at
     _looked: dict[str, int] = field(default_factory=dict)  # path -> when that was
 
-    def on_write(self, path: str, change: str) -> None:
-        """A file is about to change; the first word on it tells a replay whether it was there before."""
+    def on_write(self, path: str, change: str, *, unseen: bool = False) -> None:
+        """A file is about to change; the first word on it tells a replay whether it was there before.
+
+        `unseen` changes are those of C code and of other processes, which were heard of after they were made.
+        """
         if path not in self.begun:
             self.begun.add(path)
-            self.note(Note("file", {"path": path, "change": str(change)}))
-        if change != Change.MKDIR:
+            self.note(Note("file", {"path": path, "change": str(change), **({"unseen": True} if unseen else {})}))
+        if change == Change.MKDIR:
+            self.folders.setdefault(path)
+        else:
             self.known.setdefault(path, GONE)
 
     def now(self) -> FilesNow:
@@ -50,7 +57,8 @@ class WrittenFiles:
             if held is not None and len(held) <= room:
                 room -= len(held)
                 contents[fact[2]] = held
-        return FilesNow({path: self.known[path] for path in paths}, contents)
+        shapes = shapes_of([*list(self.folders)[-KNOWN:], *paths])
+        return FilesNow({path: self.known[path] for path in paths}, contents, shapes)
 
     def _fact(self, path: str, before: FileFact) -> FileFact:
         looked = time.time_ns()

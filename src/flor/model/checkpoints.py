@@ -60,6 +60,7 @@ class FilesNow:
 
     facts: Mapping[str, FileFact] = field(default_factory=dict)
     contents: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    shapes: Mapping[str, str] = field(default_factory=dict)
 
 
 def content_name(digest: str) -> str:
@@ -91,6 +92,7 @@ class Checkpoint:
     inputs: int = 0  # how many readings of the clock and the like came before it
     unaccounted: tuple[Unaccounted, ...] = ()
     digest: str = ""  # XXH3-128 of the graph; empty in runs of earlier versions
+    shapes: Mapping[str, str] = field(default_factory=dict)  # path -> folder, link or permissions of what was written
 
     def as_json(self) -> dict[str, Any]:
         """Plain JSON."""
@@ -103,6 +105,7 @@ class Checkpoint:
             "bytes_logical": self.bytes_logical,
             "bytes_written": self.bytes_written,
             "files": {path: list(fact) for path, fact in self.files.items()},
+            "shapes": dict(self.shapes),
             "inputs": self.inputs,
             "unaccounted": [[list(one.names), one.type, one.reason] for one in self.unaccounted],
             "unkept": {scope: dict(names) for scope, names in self.unkept.items()},
@@ -114,9 +117,11 @@ class Checkpoint:
         files = {
             str(path): (int(size), int(time), str(digest)) for path, (size, time, digest) in values["files"].items()
         }
+        shapes = {str(path): str(shape) for path, shape in values.get("shapes", {}).items()}  # older ones have none
         packs = [str(values["graph"]).partition("/")[0], *values["blobs"].values()]
         if not all(type(pack) is str and _PACK.fullmatch(pack) for pack in packs):
             raise ValueError("a checkpoint in a file that is no pack")
         lacking = values.get("unaccounted", ())  # older ones have none
         others = tuple(Unaccounted(tuple(names), kind, reason) for names, kind, reason in lacking)
-        return cls(**{**values, "key": Key.from_json(values["key"]), "files": files, "unaccounted": others})
+        plain = {"key": Key.from_json(values["key"]), "files": files, "shapes": shapes, "unaccounted": others}
+        return cls(**{**values, **plain})

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from flor.errors import ProbeFailed, WorkerFailed
 from flor.launch.conditions import environment, threads
+from flor.launch.wall.choice import Wall
 from flor.launch.wall.layer import delete
 from flor.model.checkpoints import Key
 from flor.model.plan import Order, Segment, worker_name
@@ -23,6 +24,7 @@ from flor.replay.orders import write_order
 from flor.replay.place import place_of
 from flor.replay.ranks import rendezvous
 from flor.replay.saying import Saying
+from flor.replay.walls import refused_by_wall
 from flor.replay.worker import REFUSED
 from flor.store.reader import read_journal
 
@@ -41,6 +43,7 @@ class Crew:
     folder: Path
     at_once: int
     say: Saying = field(default_factory=Saying)
+    wall: Wall = Wall.OVERLAY
     orders: dict[int, Order] = field(default_factory=dict)
     streams: Streams = field(default_factory=dict)
     finished: dict[int, list[Record]] = field(default_factory=dict)  # what workers that died had done
@@ -194,6 +197,7 @@ class Crew:
                         f"The script raised on replay, though it had not when it was recorded.\n"
                         f"{raised.values['traceback']}",
                         where=f"worker {team.number}",
+                        todo=refused_by_wall(self.wall, raised.values["traceback"]),
                     )
                 continue
             culprit = team.jobs[team.culprit] if job.code is None or job.code < 0 else job

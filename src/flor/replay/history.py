@@ -52,6 +52,7 @@ class History:
     ends: dict[Execution, int] = field(default_factory=dict)  # loop execution -> how many logs came before its end
     reads: dict[str, tuple[int, int]] = field(default_factory=dict)  # data file -> size, time
     made: dict[str, str] = field(default_factory=dict)  # path -> what the run first did to it
+    unseen: set[str] = field(default_factory=set)  # those of them that C code or other processes changed
     children_print: bool = False  # processes that the script started may have printed: that is not in the record
     forked: bool = False  # the script forked, and what its children entered is not in the record
     resumed: bool = False  # True if several processes trained it, one after the other
@@ -90,6 +91,8 @@ class History:
                 history.children_print = True
             elif note.kind == "file":
                 history.made.setdefault(note.values["path"], note.values["change"])
+                if note.values.get("unseen") and note.values["change"] != "mkdir":
+                    history.unseen.add(note.values["path"])
         ended = run.ended
         history.complete = bool(ended)
         history.interrupted = ended.get("status") == "interrupted"

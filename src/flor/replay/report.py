@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from flor.model.positions import readable
@@ -13,6 +14,8 @@ from flor.query.runs import Run
 from flor.replay.result import Result
 from flor.replay.sources import present_sources, recorded_sources
 from flor.replay.verb import Replay
+
+NAMED = 20  # programs, connections and signals that a verdict names
 
 
 def plan_text(replay: Replay) -> str:
@@ -37,24 +40,32 @@ def plan_text(replay: Replay) -> str:
 
 def verdict_text(replay: Replay, result: Result) -> str:
     """The last word on stderr."""
-    findings = result.findings
+    findings, escaped = result.findings, escapes_text(result.escapes)
     for warning in result.warnings:
         if not findings.divergences:
-            return f"flor: replayed, but it may differ: {warning} [may-differ]"
+            return f"flor: replayed, but it may differ: {warning}{escaped} [may-differ]"
     if findings.divergences:
         first = findings.divergences[0]
         where = readable(first.position, replay.run.loop_names)
-        return f"flor: diverged at {where}, {first.statement}: {first} [diverged]"
+        return f"flor: diverged at {where}, {first.statement}: {first}{escaped} [diverged]"
     values = f"{counted(findings.identical, 'recorded value')} identical"
     values += f", {counted(findings.checkpoints, 'checkpoint')} identical"
     work = f"{counted(result.executed, 'block')} executed, {result.skipped:,} skipped, {result.seconds:.1f} s"
-    if result.escapes:
-        work += f"; not isolated: {result.escapes[0]}"
+    work += escaped
     if result.notes:
         work += f"; {result.notes[0]}"
     if not result.plan.segments:
         return "flor: exact: no log statement was added, so nothing was run"
     return f"flor: exact: {values} ({work})"
+
+
+def escapes_text(escapes: Sequence[str]) -> str:
+    """Every program, connection and signal that reached outside, each once, with how often."""
+    counts = Counter(escapes)
+    named = [f"{escape} ({times} times)" if times > 1 else escape for escape, times in counts.items()]
+    if len(named) > NAMED:
+        named[NAMED:] = [f"and {len(named) - NAMED} more, which --json names"]
+    return f"; not isolated: {', '.join(named)}" if named else ""
 
 
 def result_json(replay: Replay, result: Result, everything: bool) -> Iterator[dict[str, Any]]:

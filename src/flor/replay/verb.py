@@ -9,7 +9,7 @@ from pathlib import Path
 
 from flor.errors import Damaged, EditRefused, NothingToReplay, ProbeFailed, ReplayError, Stopped, WorkerFailed
 from flor.launch.handles import ReadLater, insufficient
-from flor.launch.wall.choice import best_wall
+from flor.launch.wall.choice import Wall, best_wall
 from flor.launch.wall.layer import delete
 from flor.model.edits import Edit
 from flor.model.plan import Order, Plan, Segment
@@ -31,6 +31,7 @@ from flor.replay.saying import Saying
 from flor.replay.sources import check_syntax, present_sources, recorded_sources
 from flor.replay.surroundings import changed_inputs, changed_packages, other_versions
 from flor.replay.telling import told
+from flor.replay.walls import MEANING, check_wall
 from flor.replay.weaving import Extent, Parts, weave
 from flor.source.logcalls import printing_lines
 from flor.source.newnames import new_names
@@ -54,6 +55,7 @@ class Wish:
     probes: tuple[str, ...] = ()
     force: bool = False
     wall: str | None = None  # the best that this machine allows
+    yes: bool = False  # files of the user's may change, where nothing can keep them apart
     volatile: tuple[str, ...] = ()  # variables and values that the user says differ from run to run
     tensorboard: Path | None = None  # where event files go; else under the replay's own folder
 
@@ -157,10 +159,13 @@ class Replay:
 
     def _with(self, plan: Plan, folder: Path, begun: float, say: Saying, without_checkpoints: bool) -> Result:
         orders = self._orders(plan, folder)
+        wall = Wall(orders[0].wall)
+        check_wall(wall, {path for history in self.histories for path in history.unseen}, yes=self.wish.yes)
+        (say.tell if wall is Wall.PYTHON and not without_checkpoints else say.detail)(f"wall {wall}: {MEANING[wall]}")
         if without_checkpoints:
             keys = tuple(str(key) for key in self.history.checkpoints if key.iteration is None)
             orders = [replace(order, without=(*order.without, *keys)) for order in orders]
-        crew = Crew(self.ranks, self.history, folder, self.wish.workers, say)
+        crew = Crew(self.ranks, self.history, folder, self.wish.workers, say, wall)
         error: ReplayError | None = None
         try:
             crew.work(orders)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import atexit
-import ctypes
 import json
 import os
-import signal
 import sys
 import traceback
 from collections.abc import Mapping
@@ -23,6 +21,7 @@ from flor.launch.conditions import begin_as_recorded
 from flor.launch.facts import packages_loaded
 from flor.launch.inputs import WALL, Answering, PastClock, RecordedInputs
 from flor.launch.liveness import DeadNames
+from flor.launch.parents import end_with_parent
 from flor.launch.project import Project
 from flor.launch.rewind import Rewinder
 from flor.launch.stage import Stage
@@ -181,7 +180,7 @@ class Worker:
 
     def _seal(self, status: str, facts: Mapping[str, Any]) -> None:
         counts = vars(self.replayer.counts)
-        escapes = [f"{escape.what} {escape.detail}" for escape in self.overlay.escapes]
+        escapes = [f"{escape.what} {escape.detail}" for escape in self.overlay.escapes.all()]
         lost = self.stage.logbook.lost
         packages = packages_loaded()
         self.overlay.tell_reads()
@@ -238,12 +237,6 @@ class Worker:
         self.journal.append(Note("trouble", {"text": text}))
 
 
-def _end_with_parent() -> None:
-    """Have the kernel end this process with the one that started it, however that ends."""
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG; Linux only
-
-
 def files_of(order: Order) -> FileLayer:
     """The wall around this process, and the layer in which the script's files are."""
     folder = Path(order.folder)
@@ -258,7 +251,7 @@ def files_of(order: Order) -> FileLayer:
 def main() -> None:
     """Read the order whose path is given, and do it."""
     path = Path(sys.argv[1])
-    _end_with_parent()
+    end_with_parent()
     try:
         order = read_order(path)
         worker = Worker(order, files_of(order), path.absolute())

@@ -6,6 +6,8 @@ import os
 import shutil
 import sys
 import traceback
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -14,21 +16,24 @@ from flor.launch import script
 from flor.launch.conditions import begin_as_recorded
 from flor.launch.handles import ReadLater, insufficient
 from flor.launch.inputs import Answering, RecordedInputs
-from flor.launch.landing import Landing
+from flor.launch.landing import Landing, short
 from flor.launch.liveness import DeadNames
 from flor.launch.muting import Muted
 from flor.launch.overlay import Overlay
-from flor.launch.rewind import Rewinder
+from flor.launch.rewind import Rewinder, content_then
 from flor.launch.volatility import Volatile
-from flor.model.checkpoints import Key
+from flor.model.checkpoints import FilesNow, Key
 from flor.model.records import Note, Record, Source
+from flor.query.costs import counted
 from flor.query.runs import Run
 from flor.record import Outcome, Recording, Request, prepare
 from flor.replay.history import History
 from flor.replay.planning import loops_with_else
+from flor.resume.held import held
 from flor.resume.inheritance import hand_over, inherited
 from flor.resume.judging import check_run, judge_sources
-from flor.resume.order import ResumeOrder
+from flor.resume.keeping import Keeping, rewrite
+from flor.resume.order import Placing, ResumeOrder
 from flor.resume.verb import become
 from flor.runtime.guarding import Guarded
 from flor.runtime.restoring import Checkpoints, Restorer
@@ -52,8 +57,8 @@ class Resumed:
         self.history = History.of(self.run)
         self.never_skip = frozenset(loops_with_else(self.sources))
         present = {name: text.encode() for name, text in self.sources.present.items()}
-        lacking = insufficient(self.history.checkpoints, ReadLater(self.sources.present))
-        without = frozenset((*order.without, *map(str, lacking)))
+        self.lacking = insufficient(self.history.checkpoints, ReadLater(self.sources.present))
+        without = frozenset((*order.without, *map(str, self.lacking)))
         self.checkpoints = Checkpoints(
             self.run.folder.packs, self.history.checkpoints, DeadNames(present), without=without
         )
@@ -64,6 +69,7 @@ class Resumed:
         self.recording: Recording = prepare(self._request())
         self.overlay = Overlay(self.recording.run.path / "beginning", pass_through=[Path(order.store)])
         self.rewinder = Rewinder(self.overlay, self._noted)
+        self.keeping = Keeping(self.recording.run.path, self.run.name)
         self.traveller = self._traveller()
 
     def go_on(self) -> None:
@@ -77,6 +83,10 @@ class Resumed:
         if noted:
             self.answering = self._answering()
             recording.stage.ask(self.answering, pid=self.run.facts["pid"])
+        try:
+            self._keep_files()
+        except Exception as error:
+            self._lost(error)
         self.overlay.install()
         self.rewinder.begin(self.history.made)
         self.muted.install()
@@ -105,7 +115,9 @@ class Resumed:
             if fits and self.checkpoints.usable(key):
                 return key
         raise NothingToReplay(
-            f"No checkpoint of {self.run.name} can be put in place.", todo="Record it again, from its start."
+            f"No checkpoint of {self.run.name} can be put in place.",
+            where=next(iter(self.lacking.values()), ""),
+            todo="Record it again, from its start.",
         )
 
     def _request(self) -> Request:
@@ -124,6 +136,26 @@ class Resumed:
             libraries=facts.get("libraries", ()),
             hash_seed=facts["hash_seed"],
         )
+
+    def _keep_files(self) -> None:
+        """Copy what the beginning may destroy; then let such files be as they were."""
+        self.keeping.keep(self.order.kept)
+        self.place_files(self.order.kept)
+
+    def place_files(self, paths: Iterable[str]) -> None:
+        """Let files that code other than Python's writes be as the order says, before the script begins."""
+        files = self.history.checkpoints[self.target].files
+        contents = self.checkpoints.contents(self.target)
+        for path in paths:
+            is_later = self.history.made.get(path) == "create" and files.get(path, (-1,))[0] < 0
+            if self.order.placing is Placing.BEGINNING:
+                is_later = self.history.made.get(path) == "create"
+            if is_later and self.order.placing is not Placing.LEFT:
+                Path(path).unlink(missing_ok=True)
+            elif path in files and self.order.placing is Placing.CHECKPOINT:
+                content = content_then(path, files[path], contents)
+                if content is not None:
+                    rewrite(Path(path), content, self.keeping.run / "draft.tmp")
 
     def _traveller(self) -> Traveller:
         """Put a conductor of our own before the recorder."""
@@ -161,11 +193,14 @@ class Resumed:
         self._abandon()
         if isinstance(error, RestoreMismatch):
             self.recording.say(f"a checkpoint can't be used: {error.what} An earlier one is tried.")
-            without = (*self.order.without, error.where)
-            become(self.run, ResumeOrder(**{**vars(self.order), "without": without}))
+            self._try_without(error.where)
         if not isinstance(error, FlorError):
             traceback.print_exception(error)
         self._give_up(str(error))
+
+    def _try_without(self, checkpoint: str) -> NoReturn:
+        """Begin anew with an earlier checkpoint."""
+        become(self.run, replace(self.order, without=(*self.order.without, checkpoint)))
 
     def _ended_before(self, error: BaseException | None) -> NoReturn:
         """The script came to its end, or raised, on the way."""
@@ -179,6 +214,7 @@ class Resumed:
         """Leave nothing behind: the new run has not begun."""
         self.overlay.remove()
         self.muted.remove()
+        self.keeping.abandon()
         if not (self.recording.run.path / "aside").exists():  # files of the user's would be in there
             shutil.rmtree(self.recording.run.path, ignore_errors=True)
 
@@ -193,11 +229,11 @@ class Resumed:
     def _arrived(self, doubts: list[str]) -> None:
         """Hand over to the recorder: from here on it is training."""
         recording = self.recording
-        landing = Landing(self.overlay, self.rewinder, recording.run.path / "aside")
-        files = self.history.checkpoints[self.target].files
-        told = landing.land(files, self.history.made)
+        told = self._land()
         self._take_over()
-        recording.written.known.update(files)
+        self._settle(told)
+        recording.written.known.update(self.history.checkpoints[self.target].files)
+        recording.written.folders.update(dict.fromkeys(p for p, how in self.history.made.items() if how == "mkdir"))
         recording.written.begun.update(self.history.made)
         self.muted.remove()
         recording.say(f"resuming {self.run.name} at {self.position} as {recording.run.name}")
@@ -212,6 +248,36 @@ class Resumed:
         recording.session.in_chunks = True
         self._conduct(recording.recorder, recording._failed)
         shutil.rmtree(recording.run.path / "beginning", ignore_errors=True)
+
+    def _land(self) -> list[str]:
+        """Put the files in place for real; what is to be told of them."""
+        self.overlay.remove()  # for a moment: this is done to the real files
+        holding = frozenset(held(self.keeping.paths))
+        self.keeping.put_back(but=holding.__contains__)
+        self.overlay.install()
+        files = self.history.checkpoints[self.target].files
+        free = {path: fact for path, fact in files.items() if path not in holding}
+        then = self.checkpoints.files(self.target)
+        contents = then.contents
+        shapes = {path: shape for path, shape in then.shapes.items() if path not in holding}
+        self.rewinder.restore(FilesNow(free, contents, shapes))
+        self.landing = Landing(self.overlay, self.rewinder, self.keeping.run / "aside", holding)
+        told = self.landing.land(free, self.history.made, shapes)
+        for path in sorted(holding):
+            if path not in files or content_then(path, files[path], contents) != Path(path).read_bytes():
+                told.append(
+                    f"{short(path)} is held open by a library or another program: it goes on from what the script's "
+                    "beginning made of it, which may not be what it was at the checkpoint"
+                )
+        return told
+
+    def _settle(self, told: list[str]) -> None:
+        """The new run is whole and its files are in place: an attempt that is killed from here on has succeeded."""
+        left = sorted({*self.keeping.settle(), *self.landing.set_aside})
+        if left:
+            names = ", ".join(short(path) for path in left[:3])
+            where = short(str(self.landing.aside))
+            told.append(f"{counted(len(left), 'file')} as the first run left them ({names}): in {where}")
 
     def _take_over(self) -> None:
         """Make the new run whole, with the first part in it."""
@@ -230,7 +296,7 @@ class Resumed:
 
 def main() -> None:
     """Do what the order says."""
-    order = ResumeOrder.parse(sys.argv[1])
+    order = ResumeOrder.received(sys.argv[1])
     with hold(Layout(Path(order.store)).run(order.run)):  # no `flor gc` takes away what is about to be restored
         try:
             resumed = Resumed(order)

@@ -67,6 +67,7 @@ def materialize(pending: Pending, path: Path, stored: Mapping[str, str]) -> Mate
         unkept=snapshot.unkept,
         unaccounted=unaccounted(snapshot),
         files=pending.files.facts,
+        shapes=pending.files.shapes,
         inputs=pending.inputs,
         digest=info.digests[name],
     )

@@ -15,7 +15,7 @@ from typing import Any
 from xxhash import xxh3_128_hexdigest
 
 from flor.errors import Damaged, FlorError, RestoreMismatch, StoreError
-from flor.model.checkpoints import Checkpoint, FileFact, Key, content_name
+from flor.model.checkpoints import Checkpoint, FilesNow, Key, content_name
 from flor.model.positions import Execution
 from flor.runtime.capturing import DeadNames
 from flor.runtime.owners import OWNER, not_stored, read_like
@@ -70,6 +70,11 @@ class Checkpoints:
         except StoreError as error:
             raise RestoreMismatch(f"The checkpoint can't be read: {error.what}.", where=str(key)) from error
 
+    def files(self, key: Key) -> FilesNow:
+        """The files that the run had written by then."""
+        checkpoint = self.found[key]
+        return FilesNow(checkpoint.files, self.contents(key), checkpoint.shapes)
+
     def contents(self, key: Key) -> dict[str, bytes]:
         """The contents of files that the checkpoint holds, by their hashes."""
         checkpoint = self.found[key]
@@ -105,7 +110,7 @@ class Restorer:
     scopes: ScopeReader
     checkpoints: Checkpoints
     ignored: Callable[[str], bool] = lambda _: False
-    restore_files: Callable[[Mapping[str, FileFact], Mapping[str, bytes]], None] = lambda *_: None
+    restore_files: Callable[[FilesNow], None] = lambda _: None
     allowed: Allowance = NOTHING_DIFFERS  # readings of a clock, objects of the probes
 
     def restore(self, key: Key, frame: LoopFrame, caller: FrameType) -> list[str]:
@@ -119,7 +124,7 @@ class Restorer:
         if missing:
             raise RestoreMismatch(f"The recorded program had {missing[0]} here, this one does not.", where=str(key))
         # Before the state: the place in a file that the script has open is a part of that.
-        self.restore_files(self.checkpoints.found[key].files, self.checkpoints.contents(key))
+        self.restore_files(self.checkpoints.files(key))
         try:
             rebinding = restore(snapshot, scopes, project=self.scopes.owns_module, allowed=self.allowed)
         except RestoreMismatch as error:

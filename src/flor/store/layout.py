@@ -17,7 +17,7 @@ VERSION = 1
 MAGIC = "flor"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _OURS = {"FORMAT", ".gitignore", "runs", "groups", "index.sqlite", "index.sqlite-journal"}
-_OURS |= {"restores", "trash", "gc.lock"}
+_OURS |= {"restores", "trash", "gc.lock", "rehearsals"}
 
 Result = TypeVar("Result")
 

@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from flor.launch.overlay import native
-from flor.launch.overlay.escapes import Escape
+from flor.launch.overlay.escapes import NAMED, Escape, Escapes
 from flor.launch.overlay.opening import WRITES
 from flor.launch.overlay.view import View
 
@@ -30,8 +30,7 @@ CHANGES: dict[str, tuple[tuple[int, int | None], ...]] = {
     "os.removexattr": ((0, None),),
     "sqlite3.connect": ((0, None),),
 }
-COMMANDS = ("os.system", "os.exec", "os.posix_spawn", "os.spawn", "subprocess.Popen", "pty.spawn")
-EVENTS = frozenset((*CHANGES, *COMMANDS))
+EVENTS = frozenset((*CHANGES, *NAMED))
 
 # An audit hook is for the life of the process, so there is one for all guards; most often nobody is awake.
 _awake: list[Guard] = []
@@ -45,9 +44,9 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
 
 
 class Guard:
-    """Refuses what would change a file outside, and notes the commands that nothing can see into."""
+    """Refuses what would change a file outside, and notes what nothing can see into."""
 
-    def __init__(self, view: View, escapes: list[Escape]) -> None:
+    def __init__(self, view: View, escapes: Escapes) -> None:
         self.view, self.escapes = view, escapes
 
     def start(self) -> None:
@@ -63,9 +62,9 @@ class Guard:
             _awake.remove(self)
 
     def judge(self, event: str, args: tuple[Any, ...]) -> None:
-        """Note a command; raise at a change outside."""
-        if event in COMMANDS:
-            self.escapes.append(Escape(event, describe(event, args)))
+        """Note a command, a connection or a signal; raise at a change outside."""
+        if event in NAMED:
+            self.escapes.heard(event, args)
         elif event != "open" or _writes(args):
             for place, dir_fd in CHANGES[event]:
                 self._check(event, args[place], -1 if dir_fd is None else args[dir_fd])
@@ -103,10 +102,3 @@ def _is_file(database: Any) -> bool:
 
 def _keeps_nothing(found: os.stat_result) -> bool:
     return modes.S_ISFIFO(found.st_mode) or modes.S_ISCHR(found.st_mode) or modes.S_ISSOCK(found.st_mode)
-
-
-def describe(event: str, args: tuple[Any, ...]) -> str:
-    command = args[1] if event != "os.system" and len(args) > 1 else args[0]
-    if isinstance(command, (list, tuple)):
-        return " ".join(os.fsdecode(part) for part in command)
-    return os.fsdecode(command) if isinstance(command, (str, bytes, os.PathLike)) else repr(command)

@@ -16,19 +16,19 @@ from flor.errors import UsageError
 from flor.launch.overlay import databases, foreign, native
 from flor.launch.overlay.arrivals import Arrivals
 from flor.launch.overlay.changing import Changing
-from flor.launch.overlay.escapes import Escape
+from flor.launch.overlay.escapes import Escapes
 from flor.launch.overlay.guard import Guard
 from flor.launch.overlay.looking import Looking
 from flor.launch.overlay.opening import Opening
 from flor.launch.overlay.patches import Patches
-from flor.launch.overlay.scratch import INDUCTOR, Scratch
+from flor.launch.overlay.scratch import INDUCTOR, PROCESSES, Scratch
 from flor.launch.overlay.upper import Upper
 from flor.launch.overlay.view import View
 
 GLOBBER = getattr(glob, "_StringGlobber", object)
 """Behind pathlib's glob since Python 3.13; it has held functions of `os` since it was imported."""
 
-LIBRARIES = foreign.LIBRARIES | {"sqlite3", INDUCTOR}
+LIBRARIES = foreign.LIBRARIES | {"sqlite3", INDUCTOR, PROCESSES}
 
 
 class Overlay:
@@ -37,14 +37,14 @@ class Overlay:
     Paths are absolute and without links, as `os.path.realpath` gives them, in every method and callback.
     """
 
-    def __init__(self, folder: Path, *, pass_through: Sequence[Path] = ()) -> None:
-        self.escapes: list[Escape] = []
+    def __init__(self, folder: Path, *, pass_through: Sequence[Path] = (), sockets: str = "") -> None:
+        self.escapes = Escapes(Path(folder, "escapes"))
         self._view = View(folder, pass_through)
         self._upper = Upper(self._view)
         self._opening = Opening(self._view, self._upper)
         self._rooms = (Looking(self._view), Changing(self._view, self._upper))
         self._guard = Guard(self._view, self.escapes)
-        self._scratch = Scratch(self._view)
+        self._scratch = Scratch(self._view, sockets)
         self._patches = Patches()
         self._arrivals = Arrivals(LIBRARIES, self._arrived)
         self._patched: set[str] = set()
@@ -188,7 +188,7 @@ class Overlay:
         self._patched.add(name)
         if name == "sqlite3":
             databases.patch(module, self._patches, self._opening)
-        elif name == INDUCTOR:
+        elif name in (INDUCTOR, PROCESSES):
             self._scratch.arrived(name, module, self._patches)
         else:
             foreign.patch(name, self._patches, self._placing)

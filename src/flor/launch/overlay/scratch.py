@@ -15,13 +15,15 @@ SOCKETS = "pymp-"
 CACHES = {"TORCHINDUCTOR_CACHE_DIR": "inductor", "TRITON_CACHE_DIR": "triton", "TORCH_EXTENSIONS_DIR": "extensions"}
 
 INDUCTOR = "torch._inductor.runtime.cache_dir_utils"
+PROCESSES = "multiprocessing.process"
 
 
 class Scratch:
     """Sends `tempfile` without a `dir` to the overlay's folder, and the caches of torch's compilers."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: View, sockets: str = "") -> None:
         self.view = view
+        self.sockets = sockets  # the one folder in which multiprocessing may make its sockets; it chooses if empty
         self.folder = f"{view.folder}/tmp"
         self._environment: dict[str, str | None] = {}
 
@@ -37,6 +39,8 @@ class Scratch:
 
     def arrived(self, name: str, module: ModuleType, patches: Patches) -> None:
         """Inductor keeps headers beside its cache's default place, whatever its setting is."""
+        if name == PROCESSES and self.sockets:
+            module.current_process()._config["tempdir"] = self.sockets
         if name == INDUCTOR and hasattr(module, "default_cache_dir"):
             patches.attribute(module, "default_cache_dir", lambda: f"{self.view.folder}/caches/inductor")
 

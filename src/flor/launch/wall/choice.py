@@ -10,6 +10,7 @@ from pathlib import Path
 
 from flor.errors import UsageError
 from flor.launch.overlay import Overlay
+from flor.launch.overlay.scratch import SOCKETS
 from flor.launch.wall import landlock
 from flor.launch.wall.layer import KernelLayer, delete
 from flor.launch.wall.mounts import SYSTEM
@@ -55,15 +56,10 @@ def build(
             landlock.confine([*map(Path, layer.namespace.lower), *pass_through, *map(Path, SYSTEM)])
         return layer
     if wall is Wall.LANDLOCK:
-        landlock.confine([folder.parent, *pass_through, *map(Path, SYSTEM), _sockets()])
+        sockets = tempfile.mkdtemp(prefix=SOCKETS)  # before the rest of the folder that it is in is closed
+        landlock.confine([folder.parent, *pass_through, *map(Path, SYSTEM), Path(sockets)])
+        return Overlay(folder, pass_through=pass_through, sockets=sockets)
     return Overlay(folder, pass_through=pass_through)
-
-
-def _sockets() -> Path:
-    """The folder in which multiprocessing makes its sockets, made before the rest of its parent is closed."""
-    from multiprocessing.util import get_temp_dir
-
-    return Path(get_temp_dir())
 
 
 def _try_overlay(folder: Path) -> None:

@@ -12,8 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from flor.launch.overlay import native
-from flor.launch.overlay.escapes import Escape
-from flor.launch.overlay.guard import COMMANDS, describe
+from flor.launch.overlay.escapes import NAMED, Escapes
 from flor.launch.overlay.patches import Patches
 from flor.launch.wall.namespace import Namespace, enter
 from flor.launch.wall.readings import Readings
@@ -32,7 +31,7 @@ class KernelLayer:
         expected: Sequence[str] = (),
         shown: tuple[str, str] = ("", ""),
     ) -> None:
-        self.escapes: list[Escape] = []
+        self.escapes = Escapes(folder / "escapes")
         self.on_read: Callable[[str], None] | None = None
         self.on_missing: Callable[[str], None] | None = None
         self.upper = os.path.realpath(folder / "files")
@@ -59,8 +58,8 @@ class KernelLayer:
         self._patches.spread()
 
     def _heard(self, event: str, args: tuple[Any, ...]) -> None:
-        if event in COMMANDS and self._is_installed:
-            self.escapes.append(Escape(event, describe(event, args)))
+        if event in NAMED and self._is_installed:
+            self.escapes.heard(event, args)
         elif event == "open" and self.readings.watched and _empties(args):
             self.readings.replaced(os.path.realpath(args[0]))
 
