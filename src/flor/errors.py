@@ -26,6 +26,7 @@ FlorError
     ├── NothingToReplay       the run has nothing that could be replayed
     ├── WorkerFailed          a worker process died and its retries are used up
     ├── ProbeFailed           the added statement itself raised
+    ├── TrackerNeeded         the script asks a tracker for what only its server knows
     └── Stopped               by Ctrl-C
 FlorWarning                   training goes on; said once on stderr
 └── DamagedRecord             what is whole of a run was read, and some of it is not
@@ -196,6 +197,12 @@ class ProbeFailed(ReplayError):
     """The added statement itself raised."""
 
     slug = "probe-failed"
+
+
+class TrackerNeeded(ReplayError):
+    """The script asks a tracker for what only its server or its store knows."""
+
+    slug = "tracker-needed"
 
 
 class Stopped(ReplayError):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from flor.errors import ProbeFailed, WorkerFailed
-from flor.launch.conditions import environment, threads
+from flor.launch.conditions import environment, silent_for_children, threads
 from flor.launch.wall.layer import delete
 from flor.model.checkpoints import Key
 from flor.model.plan import Order, Segment, worker_name
@@ -115,7 +115,7 @@ class Crew:
         Threads that wait for each other spin, so as to lose no time. Where there are more threads than cores, they spin
         on the core that the other worker needs, and both take many times as long. How they wait changes no result.
         """
-        made = {**environment(run), "WANDB_MODE": "disabled"}
+        made = silent_for_children(environment(run))
         if min(self.at_once, len(self.orders) * len(self.ranks)) * threads(run) > cores():
             made.setdefault("OMP_WAIT_POLICY", "passive")
         return made

@@ -12,14 +12,13 @@ import traceback
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NoReturn
 
 from flor.errors import RestoreMismatch, StateError
 from flor.launch import script
 from flor.launch.clocks import Clocks
 from flor.launch.compiling import Compiler
-from flor.launch.conditions import begin_as_recorded
+from flor.launch.conditions import begin_as_recorded, hide_from_script
 from flor.launch.facts import packages_loaded
 from flor.launch.inputs import Answering, RecordedInputs
 from flor.launch.liveness import DeadNames
@@ -87,7 +86,7 @@ class Worker:
             doubtful={file: frozenset(lines) for file, lines in order.doubtful.items()},
             probes={file: frozenset(lines) for file, lines in order.probe_lines.items()},
         )
-        self.stage = Stage(self.project, self.compiler, self._trouble)
+        self.stage = Stage(self.project, self.compiler, self._trouble, silent=folder / f"trackers-{self.name}")
         self.history = History.of(self.run)
         dead = DeadNames({name: text.encode() for name, text in order.sources.items()}, rename=order.loops)
         checkpoints = Checkpoints(
@@ -217,14 +216,9 @@ class Worker:
 
     def _as_recorded(self) -> None:
         """The conditions of the record, and libraries that write past Python patched."""
+        hide_from_script()
         begin_as_recorded(self.run, self.stage.imports)
         self.stage.imports.when("torch", self.overlay.patch_torch)
-        self.stage.imports.when("mlflow", self._keep_mlflow_here)
-
-    def _keep_mlflow_here(self, mlflow: ModuleType) -> None:
-        """A replay sends nothing to a tracking server: all goes to a folder of its own."""
-        mlflow.set_tracking_uri((Path(self.order.folder) / f"files-{self.name}" / "mlruns").as_uri())
-        vars(mlflow)["set_tracking_uri"] = lambda *_, **__: None
 
     def _loop_name(self, loop: str) -> str:
         return self.order.loops.get(loop, f"+{loop}")

@@ -38,7 +38,8 @@ class InertHandler(Handler):
             node.meta["stream"] = streams[id(obj)]
         opaque = opaque_reason(type(obj), walk.project)
         if opaque:
-            walk.account(f"the state of a {opaque} is in no checkpoint")
+            article = "an" if opaque[0] in "aeiou" else "a"
+            walk.account(f"the state of {article} {opaque} is in no checkpoint")
         own = stored_names(type(obj), walk.project)
         if own:
             node.attrs = {name: walk.slot(value) for name, value in attributes.read(obj).items() if name in own}

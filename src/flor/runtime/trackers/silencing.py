@@ -1,0 +1,61 @@
+"""Puts the stand-ins in place when a tracker is imported; in a replay they are silent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from flor.errors import TrackerNeeded
+from flor.model.trackers import MLFLOW
+from flor.runtime.imports import ImportWatch
+from flor.runtime.trackers import comet, trackio, wandb
+from flor.runtime.trackers.mlflow import Mlflow
+
+
+class TrackerWatch:
+    """What trackers tell is kept, or, given a folder for a silent one's files, told again."""
+
+    def __init__(self, imports: ImportWatch, silent: Path | None) -> None:
+        self.imports = imports
+        self.silent = silent
+        self.undo: list[Callable[[], None]] = []
+
+    def install(self) -> None:
+        """Now or at import."""
+        self.imports.when("wandb", lambda module: wandb.watch(module, self))
+        self.imports.when("trackio", lambda module: trackio.watch(module, self))
+        self.imports.when("comet_ml", lambda module: comet.watch(module, self))
+        mlflow = Mlflow(MLFLOW.told, self)
+        self.imports.when("mlflow.tracking._tracking_service.client", mlflow.watch_client)
+        self.imports.when("mlflow.tracking._tracking_service.registry", mlflow.watch_store)
+        self.imports.when("mlflow.tracking._model_registry.registry", mlflow.watch_models)
+        self.imports.when("mlflow.store.artifact.artifact_repository_registry", mlflow.watch_artifacts)
+        self.imports.when("mlflow.telemetry.client", mlflow.watch_telemetry)
+
+    def remove(self) -> None:
+        """Let everything be as it was."""
+        while self.undo:
+            self.undo.pop()()
+
+    def put(self, owner: Any, name: str, value: Any) -> None:
+        """Put a stand-in in place."""
+        real = vars(owner)[name]
+        setattr(owner, name, value)
+        self.undo.append(lambda: setattr(owner, name, real))
+
+
+def refuse(module: ModuleType, name: str, watch: TrackerWatch) -> None:
+    """Let a function raise that has no meaning without the server: its answers are in no record."""
+    if not hasattr(module, name):
+        return
+    title = f"{module.__name__}.{name}"
+
+    def refused(*args: Any, **options: Any) -> Any:
+        raise TrackerNeeded(
+            f"{title} asks the tracker's server, and a replay does not reach it.",
+            todo="Let the script keep the answer in a file, and read that.",
+        )
+
+    watch.put(module, name, refused)

@@ -1,0 +1,99 @@
+"""What a tracker tells the script of itself, as a reading: kept when it is recorded, told again when it is replayed."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from flor.model.records import Atom
+from flor.runtime.readings import Given, Options, Reading
+
+Facts = Mapping[str, Any]
+
+
+class Told(Reading):
+    """Stands for a function whose value can't be kept: kept are facts of it, of which `again` makes a like one."""
+
+    plain = False
+
+    def __init__(
+        self,
+        function: Any,
+        title: str,
+        facts: Callable[[Any], Any],
+        again: Callable[[Any, Given, Options], Any] | None,
+        *,
+        told: bool = True,
+    ) -> None:
+        module, _, name = title.rpartition(".")
+        super().__init__(function, module, name)
+        self.facts = facts
+        self.again = again  # None unless the tracker is silent
+        self.told = told  # whether a replay says that the record has no answer
+        if again is not None:
+            self.call = lambda *args, **options: again(None, args, options)
+
+    def ask(self, args: Given, options: Options) -> tuple[Any, Atom]:
+        """Call it, and keep the facts; a fact that is no plain value is left out."""
+        value = self.call(*args, **options)
+        return value, as_text(self.facts(value)) if self.again is None else None
+
+    def answer(self, kept: Atom, args: Given, options: Options) -> Any:
+        """What is made of the facts; in a resumed run, where the tracker is not silent, what it says now."""
+        if self.again is None:
+            return self.call(*args, **options)
+        return self.again(json.loads(str(kept)) if kept is not None else None, args, options)
+
+    def stand_in(self) -> Any:
+        """A function that looks like the one it stands for."""
+
+        @functools.wraps(self.__wrapped__)
+        def told(*args: Any, **options: Any) -> Any:
+            return self(*args, **options)
+
+        return told
+
+
+def as_text(facts: Any) -> str:
+    """Facts as JSON; what JSON does not have is left out."""
+    if isinstance(facts, dict):
+        facts = {name: value for name, value in facts.items() if _is_plain(value)}
+    return json.dumps(facts) if _is_plain(facts) else "null"
+
+
+def attributes_of(value: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Those attributes that the object tells; asking a tracker for one may fail."""
+    found = {}
+    for name in names:
+        try:
+            found[name] = getattr(value, name)
+        except Exception:
+            continue
+    return found
+
+
+@contextmanager
+def variables(values: Mapping[str, str]) -> Iterator[None]:
+    """With these environment variables, for the moment of one call: the script does not see them."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _is_plain(value: Any) -> bool:
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError):
+        return False
+    return True
