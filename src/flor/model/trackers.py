@@ -2,7 +2,7 @@
 
 Three rules hold for each of them. A call that logs is kept as named values, with the statement and the moment of the
 call. A run, a client and a writer are handles: no checkpoint holds them. A value object (a histogram, an image, a
-table) is state like any other. On replay a tracker is silent: `runtime/trackers` gives the script a run that writes
+table) is state, but not compared. On replay a tracker is silent: `runtime/trackers` gives the script a run that writes
 nothing and sends nothing, whatever the script, the environment or a settings file asks for, and that answers with what
 the recorded run said of itself (`told`). What the code of a tracker prints or gives to `logging` is kept, and is not
 compared.
@@ -45,7 +45,8 @@ class Tracker:
     channel: Channel | None = None  # None: its calls are not kept
     what: str = "experiment tracker"
     calls: tuple[LogCall, ...] = ()
-    values: tuple[str, ...] = ()  # modules of value objects: state, unlike everything else of the package
+    values: tuple[str, ...] = ()  # modules of value objects: state, but not compared, since logging one changes it
+    state: tuple[str, ...] = ()  # modules of objects that are state like any other
     told: tuple[str, ...] = ()  # attributes of a run that the script may read: kept when it begins, answered on replay
     environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # for a replay's children
 
@@ -61,7 +62,8 @@ WANDB = Tracker(
         *_methods("wandb.sdk.wandb_run:Run", 1, ("log", "mapping", ("data",))),
         *_methods("wandb.sdk.lib.noop_run:NoopRun", 1, ("log", "mapping", ("data",))),  # the run of a replay
     ),
-    values=("wandb.sdk.data_types", "wandb.data_types", "wandb.sdk.wandb_config"),
+    values=("wandb.sdk.data_types", "wandb.data_types"),
+    state=("wandb.sdk.wandb_config",),
     told=(
         *("id", "name", "dir", "url", "project", "entity", "group", "job_type", "notes", "path", "sweep_id"),
         *("project_url", "sweep_url", "start_time", "starting_step", "resumed", "offline", "disabled"),

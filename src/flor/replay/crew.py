@@ -23,7 +23,7 @@ from flor.replay.orders import write_order
 from flor.replay.place import place_of
 from flor.replay.ranks import rendezvous
 from flor.replay.saying import Saying
-from flor.replay.worker import REFUSED
+from flor.replay.worker import REFUSED, TRACKERS
 from flor.store.reader import read_journal
 
 RETRIES = 2
@@ -102,7 +102,11 @@ class Crew:
             path = self.folder / f"{own_order.name}-{attempt}.json"
             for old in self.folder.glob(f"{own_order.name}.*"):
                 old.unlink()
-            for left in (f"{WORK}{own_order.name}", f"files-{own_order.name}"):  # by an earlier try
+            for left in (
+                f"{WORK}{own_order.name}",
+                f"files-{own_order.name}",
+                f"{TRACKERS}{own_order.name}",
+            ):  # by an earlier try
                 delete(self.folder / left)
             write_order(own_order, path)
             own = {"RANK": str(rank), "ROLE_RANK": str(rank)} if meeting else {}

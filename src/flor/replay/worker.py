@@ -55,6 +55,7 @@ from flor.store.layout import Layout
 from flor.store.run import open_run
 
 LEAVE = os._exit
+TRACKERS = "trackers-"  # folders of a replay in which trackers keep what they are given
 FAILED = 71  # exit code: a failure of flor itself
 REFUSED = 70  # exit code: a checkpoint could not be put in place; the journal says which
 
@@ -86,7 +87,7 @@ class Worker:
             doubtful={file: frozenset(lines) for file, lines in order.doubtful.items()},
             probes={file: frozenset(lines) for file, lines in order.probe_lines.items()},
         )
-        self.stage = Stage(self.project, self.compiler, self._trouble, silent=folder / f"trackers-{self.name}")
+        self.stage = Stage(self.project, self.compiler, self._trouble, silent=folder / f"{TRACKERS}{self.name}")
         self.history = History.of(self.run)
         dead = DeadNames({name: text.encode() for name, text in order.sources.items()}, rename=order.loops)
         checkpoints = Checkpoints(
@@ -102,6 +103,7 @@ class Worker:
             order.plan, order.segment, checkpoints, restorer, capturer, self.journal.append, self.stop, self._failed,
             frozenset(order.never_skip),
         )  # fmt: skip
+        self.stage.trackers.jumped = lambda: self.replayer.last_restored is not None
         self.session = self._session(scopes)
         self.replayer.session = self.session
 

@@ -55,6 +55,7 @@ OPAQUE = {
 """Modules whose objects have state that can't be captured."""
 
 OUTPUT = {
+    **dict.fromkeys((module for tracker in TRACKERS for module in tracker.values), "value of a tracker"),
     "logging": "logger",
     "tqdm": "progress bar",
     "rich": "terminal output",
@@ -66,7 +67,7 @@ OUTPUT = {
 EXCEPTIONS = {
     "torch.jit._script.ScriptModule": "",
     "torch.distributed.optim": "",
-    **dict.fromkeys((module for tracker in TRACKERS for module in tracker.values), ""),
+    **dict.fromkeys((module for tracker in TRACKERS for module in (*tracker.values, *tracker.state)), ""),
 }
 """Parts of those modules that are state like any other."""
 
@@ -166,10 +167,10 @@ def _first(cls: type, project: Project, types: dict[str, str], modules: dict[str
 
 def _by_module(module: object, modules: dict[str, str]) -> str:
     while isinstance(module, str) and module:
-        if module in EXCEPTIONS:
-            return EXCEPTIONS[module]
         if module in modules:
             return modules[module]
+        if module in EXCEPTIONS:
+            return EXCEPTIONS[module]
         module = module.rpartition(".")[0]
     return ""
 

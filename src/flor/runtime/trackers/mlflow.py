@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from flor.errors import TrackerNeeded
+from flor.runtime import current
 from flor.runtime.readings import Given, Options
 from flor.runtime.trackers.told import Told, attributes_of, variables
 
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 
 EXPERIMENT = ("experiment_id", "name", "artifact_location", "lifecycle_stage", "tags")
 LOCAL = ("", "file")
+READS = ("get_run", "get_parent_run", "get_metric_history", "list_artifacts", "last_active_run", "get_experiment_runs")
 INDIRECT = ("runs", "models")  # schemes that lead to another URI
 
 
@@ -46,6 +50,22 @@ class Mlflow:
             for name in ("search_runs", "search_experiments", "search_traces"):
                 if hasattr(owner, name):
                     self.trackers.put(owner, name, partial(_refused, f"MlflowClient.{name}"))
+
+    def _guard(self, owner: Any) -> None:
+        """Where the script itself reads a run, everything that it logs must have been executed."""
+        for name in READS:
+            if name in vars(owner):
+                self.trackers.put(owner, name, self._reading(vars(owner)[name], name))
+
+    def _reading(self, real: Any, name: str) -> Any:
+        @functools.wraps(real)
+        def read(*args: Any, **options: Any) -> Any:
+            inputs = current.inputs
+            if inputs is None or inputs.owns(sys._getframe(1)):
+                self.trackers.must_have_run(f"an MLflow run by {name}")
+            return real(*args, **options)
+
+        return read
 
     def _put(
         self, owner: Any, name: str, facts: Callable[[Any], Any], again: Callable[..., Any], *, told: bool = True
@@ -80,6 +100,11 @@ class Mlflow:
             self.trackers.put(
                 module.TrackingStoreRegistry, "_get_store_with_resolved_uri", lambda *args, **options: self.store
             )
+
+    def watch_reads(self, module: ModuleType) -> None:
+        """Hear of reads by the script, of the module and of a client."""
+        if self.silent is not None:
+            self._guard(getattr(module, "MlflowClient", module) if module.__name__ != "mlflow" else module)
 
     def watch_models(self, module: ModuleType) -> None:
         """The same for registered models."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from flor.errors import TrackerNeeded
+from flor.errors import StateError, TrackerNeeded
 from flor.model.trackers import MLFLOW
 from flor.runtime.imports import ImportWatch
 from flor.runtime.trackers import comet, trackio, wandb
@@ -21,6 +21,7 @@ class TrackerWatch:
         self.imports = imports
         self.silent = silent
         self.undo: list[Callable[[], None]] = []
+        self.jumped: Callable[[], bool] = lambda: False  # whether something that was logged has been skipped
 
     def install(self) -> None:
         """Now or at import."""
@@ -30,6 +31,8 @@ class TrackerWatch:
         mlflow = Mlflow(MLFLOW.told, self)
         self.imports.when("mlflow.tracking._tracking_service.client", mlflow.watch_client)
         self.imports.when("mlflow.tracking._tracking_service.registry", mlflow.watch_store)
+        for name in ("mlflow", "mlflow.tracking.client"):
+            self.imports.when(name, mlflow.watch_reads)
         self.imports.when("mlflow.tracking._model_registry.registry", mlflow.watch_models)
         self.imports.when("mlflow.store.artifact.artifact_repository_registry", mlflow.watch_artifacts)
         self.imports.when("mlflow.telemetry.client", mlflow.watch_telemetry)
@@ -38,6 +41,11 @@ class TrackerWatch:
         """Let everything be as it was."""
         while self.undo:
             self.undo.pop()()
+
+    def must_have_run(self, what: str) -> None:
+        """Have the script executed from an earlier point where it reads back what it has logged to a silent tracker."""
+        if self.jumped():
+            raise StateError(f"The script reads {what}, and what it logged before is in no checkpoint.")
 
     def put(self, owner: Any, name: str, value: Any) -> None:
         """Put a stand-in in place."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -35,18 +36,23 @@ class Told(Reading):
         self.again = again  # None unless the tracker is silent
         self.told = told  # whether a replay says that the record has no answer
         if again is not None:
-            self.call = lambda *args, **options: again(None, args, options)
+            self.call = lambda *args, **options: _as_then(lambda: again(None, args, options), None)
 
     def ask(self, args: Given, options: Options) -> tuple[Any, Atom]:
         """Call it, and keep the facts; a fact that is no plain value is left out."""
+        before = random.getstate()
         value = self.call(*args, **options)
-        return value, as_text(self.facts(value)) if self.again is None else None
+        if self.again is not None:
+            return value, None
+        after = random.getstate()
+        return value, json.dumps([plain(self.facts(value)), None if after == before else after])
 
     def answer(self, kept: Atom, args: Given, options: Options) -> Any:
         """What is made of the facts; in a resumed run, where the tracker is not silent, what it says now."""
         if self.again is None:
             return self.call(*args, **options)
-        return self.again(json.loads(str(kept)) if kept is not None else None, args, options)
+        again, (facts, after) = self.again, json.loads(str(kept)) if kept is not None else (None, None)
+        return _as_then(lambda: again(facts, args, options), after)
 
     def stand_in(self) -> Any:
         """A function that looks like the one it stands for."""
@@ -58,11 +64,20 @@ class Told(Reading):
         return told
 
 
-def as_text(facts: Any) -> str:
-    """Facts as JSON; what JSON does not have is left out."""
+def _as_then(make: Callable[[], Any], after: Any) -> Any:
+    """What is made, with the state of `random` behind it that the recorded call had left: names of runs are drawn."""
+    before = random.getstate()
+    try:
+        return make()
+    finally:
+        random.setstate(before if after is None else (after[0], tuple(after[1]), after[2]))
+
+
+def plain(facts: Any) -> Any:
+    """Facts without what JSON does not have."""
     if isinstance(facts, dict):
         facts = {name: value for name, value in facts.items() if _is_plain(value)}
-    return json.dumps(facts) if _is_plain(facts) else "null"
+    return facts if _is_plain(facts) else None
 
 
 def attributes_of(value: Any, names: Sequence[str]) -> dict[str, Any]:

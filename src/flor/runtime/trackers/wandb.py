@@ -27,7 +27,7 @@ def watch(module: ModuleType, trackers: TrackerWatch) -> None:
     from flor.runtime.trackers.silencing import refuse
 
     real = module.init
-    again = partial(_again, real) if trackers.silent is not None else None
+    again = partial(_again, real, trackers) if trackers.silent is not None else None
     told = Told(real, "wandb.init", lambda run: attributes_of(run, WANDB.told), again).stand_in()
     trackers.put(module, "init", told)
     inner = sys.modules.get("wandb.sdk.wandb_init")
@@ -41,16 +41,18 @@ def watch(module: ModuleType, trackers: TrackerWatch) -> None:
         refuse(module, name, trackers)
 
 
-def _again(real: Any, told: Any, args: Given, options: Options) -> Any:
+def _again(real: Any, trackers: TrackerWatch, told: Any, args: Given, options: Options) -> Any:
     """A disabled run: the argument `mode` counts more than settings, files and the environment."""
     given = inspect.signature(real).bind_partial(*args, **options).arguments
     named = {**given, **given.pop("kwargs", {}), "mode": "disabled"}
     with variables({"WANDB_DISABLE_GIT": "true", "WANDB_ERROR_REPORTING": "false"}):
         run = real(**named)
-    run.__class__ = _class_like(type(run))
+    run.__class__ = _class_like(type(run), trackers)
     vars(run)["flor_told"] = dict(told or {})
     vars(run)["flor_step"] = (told or {}).get("starting_step") or 0
-    vars(run)["summary"] = vars(sys.modules["wandb"])["summary"] = _summary()
+    vars(run)["summary"] = _summary(trackers)
+    for name in ("summary", "log", "watch", "unwatch"):
+        setattr(sys.modules["wandb"], name, getattr(run, name))
     folder = (told or {}).get("dir")
     if folder:
         with suppress(OSError):
@@ -58,7 +60,7 @@ def _again(real: Any, told: Any, args: Given, options: Options) -> Any:
     return run
 
 
-def _class_like(cls: type) -> type:
+def _class_like(cls: type, trackers: TrackerWatch) -> type:
     """The run's class, with what the recorded run told of itself and a step that counts."""
     names: dict[str, Any] = {name: _told_property(cls, name) for name in WANDB.told if hasattr(cls, name)}
 
@@ -71,7 +73,17 @@ def _class_like(cls: type) -> type:
             at += 1
         vars(self)["flor_step"] = at
 
-    names |= {"log": log, "step": property(lambda self: vars(self)["flor_step"]), "__module__": cls.__module__}
+    def step(self: Any) -> Any:
+        trackers.must_have_run("the step of a wandb run")
+        return vars(self)["flor_step"]
+
+    for name in ("watch", "unwatch"):  # the hooks that these put on modules are state of the modules
+        own = next((vars(owner)[name] for owner in cls.__mro__[1:] if name in vars(owner)), None)
+        if own is not None:
+            names[name] = own
+    names["_log"] = lambda self, *args, **options: None  # what such a hook calls
+    names["_torch_history"] = None
+    names |= {"log": log, "step": property(step), "__module__": cls.__module__}
     made = type(cls.__name__, (cls,), names)
     made.__qualname__ = cls.__qualname__
     return made
@@ -122,12 +134,15 @@ def _reading(real: Any, told: Told) -> Any:
     return read
 
 
-def _summary() -> Any:
+def _summary(trackers: TrackerWatch) -> Any:
     """The summary of a disabled run, which tells what the recorded one told."""
     from wandb.sdk.lib.disabled import SummaryDisabled  # type: ignore[import-not-found,unused-ignore]
 
     def again(own: Any, told: Any, args: Given, options: Options) -> Any:
-        return own(*args, **options) if told is None else told
+        if told is None:
+            trackers.must_have_run("the summary of a wandb run")
+            return own(*args, **options)
+        return told
 
     names: dict[str, Any] = {"__module__": SummaryDisabled.__module__}
     for name in ("get", "__getitem__"):
