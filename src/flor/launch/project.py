@@ -14,7 +14,7 @@ from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 
-from flor.source.libraries import FRAMEWORKS, LIBRARIES
+from flor.source.libraries import LIBRARIES
 
 PACKAGE = str(Path(__file__).resolve().parent.parent) + os.sep
 CACHES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "TORCH_EXTENSIONS_DIR", "NUMBA_CACHE_DIR", "HF_HOME")
@@ -90,10 +90,7 @@ class Project:
         return self._found[path]
 
     def package(self, path: str) -> str:
-        """The installed package, or the module of Python's own, that a file is from; empty if it is not known as one.
-
-        It is empty as well for the frameworks that train: what these log is compared like the script's own.
-        """
+        """The installed package, or the module of Python's own, that a file is from; empty if that is not known."""
         if path.startswith("<") or self.owns(path):
             return ""
         parts = Path(path).parts
@@ -103,8 +100,7 @@ class Project:
         else:
             within = next((prefix for prefix in foreign_prefixes() if path.startswith(prefix)), None)
             rest = () if within is None else Path(path[len(within) :]).parts
-        found = rest[0].removesuffix(".py") if rest else ""
-        return "" if found in FRAMEWORKS else found
+        return rest[0].removesuffix(".py") if rest else ""
 
     def name(self, path: str) -> str:
         """What the file is called in the store: relative to the folder in which the run was started."""

@@ -24,7 +24,7 @@ from flor.runtime.speakers import Speakers
 from flor.runtime.statements import Statements
 from flor.runtime.streams import StreamWatch
 from flor.runtime.trackers import TrackerWatch
-from flor.source.libraries import functions_of
+from flor.source.libraries import FRAMEWORKS, functions_of
 from flor.state import watch_loaders
 from flor.state.values import encode_value
 
@@ -65,7 +65,7 @@ class Stage:
     ) -> Logbook:
         """Keep what is written to the streams and given to loggers from now on."""
         statements = statements or Statements(self.name_of, sink.intern)
-        self.logbook = kind(sink, session, statements, encode_value, Speakers(self.project.package))
+        self.logbook = kind(sink, session, statements, encode_value, Speakers(self.project.package, FRAMEWORKS))
         session.logbook = self.logbook
         self.streams = StreamWatch(self.logbook)
         self.loggers = LoggerWatch(self.logbook, self.imports)

@@ -147,7 +147,8 @@ def _keep(logbook: Logbook, channel: Channel, values: Values, frame: FrameType) 
 def _keep_record(logbook: Logbook, record: Any, speakers: Speakers) -> None:
     try:
         frame = sys._getframe(2)
-        logbook.value(speakers.channel(record), f"{record.name}.{record.levelname}", record.getMessage(), frame)
+        message = record.getMessage()
+        logbook.value(speakers.channel(record, message), f"{record.name}.{record.levelname}", message, frame)
     except Exception:  # a record that can't be read is for its handlers to judge
         logbook.lost += 1
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from types import FrameType
 from typing import Any
 
@@ -11,19 +13,28 @@ from flor.model.records import Channel
 from flor.model.trackers import PACKAGES
 
 LIBRARY = "library"
+_NUMBER = re.compile(r"\d")
 _LOGGING = logging.__file__
 
 
 class Speakers:
     """Tells by the file of the code that speaks, never by the name of a logger."""
 
-    def __init__(self, package_of: Callable[[str], str] = lambda file: "") -> None:
+    def __init__(
+        self, package_of: Callable[[str], str] = lambda file: "", frameworks: AbstractSet[str] = frozenset()
+    ) -> None:
         self.package_of = package_of  # the installed package that a file belongs to; empty for the project's files
+        self.frameworks = frameworks
         self._files: dict[str, str] = {}
 
-    def channel(self, record: Any) -> Channel:
-        """The channel of a record of `logging`, by the file of the frame that logged."""
-        return Channel.LIBRARY if self._speaker(record.pathname) else Channel.LOGGING
+    def channel(self, record: Any, message: str) -> Channel:
+        """The channel of a record of `logging`, by the file of the frame that logged.
+
+        A framework that trains logs the training's values: with a number in it, its record is as one of the script's.
+        """
+        speaker = self._speaker(record.pathname)
+        values = speaker in self.frameworks and _NUMBER.search(message)
+        return Channel.LIBRARY if speaker and not values else Channel.LOGGING
 
     def writer(self, frame: FrameType | None) -> str:
         """Which library writes a piece of stdout that is not compared: a tracker, or one that logs; else empty."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from flor.errors import StateError, TrackerNeeded
 from flor.model.trackers import MLFLOW
 from flor.runtime.imports import ImportWatch
-from flor.runtime.trackers import comet, trackio, wandb
+from flor.runtime.trackers import comet, tensorboard, trackio, wandb
 from flor.runtime.trackers.mlflow import Mlflow
 
 
@@ -28,6 +29,10 @@ class TrackerWatch:
         self.imports.when("wandb", lambda module: wandb.watch(module, self))
         self.imports.when("trackio", lambda module: trackio.watch(module, self))
         self.imports.when("comet_ml", lambda module: comet.watch(module, self))
+        for name in ("torch.utils.tensorboard.writer", "tensorboardX.writer"):
+            self.imports.when(name, lambda module: tensorboard.watch_writer(module, self))
+        for module_name, function in tensorboard.FOLDERS:
+            self.imports.when(module_name, partial(tensorboard.watch_folder, function, trackers=self))
         mlflow = Mlflow(MLFLOW.told, self)
         self.imports.when("mlflow.tracking._tracking_service.client", mlflow.watch_client)
         self.imports.when("mlflow.tracking._tracking_service.registry", mlflow.watch_store)
