@@ -53,16 +53,17 @@ class TrackerWatch:
             raise StateError(f"The script reads {what}, and what it logged before is in no checkpoint.")
 
     def put(self, owner: Any, name: str, value: Any) -> None:
-        """Put a stand-in in place."""
-        real = vars(owner)[name]
+        """Put a stand-in in place, also of what the owner would give only when it is asked for it."""
+        if name in vars(owner):
+            real = vars(owner)[name]
+            self.undo.append(lambda: setattr(owner, name, real))
+        else:
+            self.undo.append(lambda: delattr(owner, name))
         setattr(owner, name, value)
-        self.undo.append(lambda: setattr(owner, name, real))
 
 
 def refuse(module: ModuleType, name: str, watch: TrackerWatch) -> None:
     """Let a function raise that has no meaning without the server: its answers are in no record."""
-    if not hasattr(module, name):
-        return
     title = f"{module.__name__}.{name}"
 
     def refused(*args: Any, **options: Any) -> Any:

@@ -28,7 +28,7 @@ def watch(module: ModuleType, trackers: TrackerWatch) -> None:
 
     real = module.init
     again = partial(_again, real, trackers) if trackers.silent is not None else None
-    told = Told(real, "wandb.init", lambda run: attributes_of(run, WANDB.told), again).stand_in()
+    told = Told(real, "wandb.init", _facts, again).stand_in()
     trackers.put(module, "init", told)
     inner = sys.modules.get("wandb.sdk.wandb_init")
     if inner is not None and hasattr(inner, "init"):
@@ -39,6 +39,12 @@ def watch(module: ModuleType, trackers: TrackerWatch) -> None:
     trackers.put(module, "login", lambda *args, **options: True)
     for name in SERVED:
         refuse(module, name, trackers)
+
+
+def _facts(run: Any) -> dict[str, Any]:
+    """What the run tells of itself; one that is offline has no addresses, and warns where it is asked for one."""
+    online = not getattr(run, "offline", False)
+    return attributes_of(run, [name for name in WANDB.told if online or not name.endswith("url")])
 
 
 def _again(real: Any, trackers: TrackerWatch, told: Any, args: Given, options: Options) -> Any:
