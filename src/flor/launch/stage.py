@@ -39,7 +39,7 @@ class Stage:
         self.compiler = compiler
         self.imports = ImportWatch(on_trouble)
         self.signals = SignalWatch()
-        self.trackers = TrackerWatch(self.imports, silent)  # in a replay they are silent, in a folder of its own
+        self.trackers = TrackerWatch(self.imports, silent, self.owns_module)  # in a replay they are silent
         self.scopes = ScopeReader(self.owns_code, self.owns_module, lambda: compiler.stores)
         self.inputs: InputWatch | None = None
 

@@ -45,7 +45,11 @@ class Told(Reading):
         if self.again is not None:
             return value, None
         after = random.getstate()
-        return value, json.dumps([plain(self.facts(value)), None if after == before else after])
+        try:
+            facts = plain(self.facts(value))
+        except Exception:  # P2: whatever a tracker does when it is asked, the script does not hear of it
+            facts = None
+        return value, json.dumps([facts, None if after == before else after])
 
     def answer(self, kept: Atom, args: Given, options: Options) -> Any:
         """What is made of the facts; in a resumed run, where the tracker is not silent, what it says now."""
