@@ -27,6 +27,7 @@ FlorError
     ├── WorkerFailed          a worker process died and its retries are used up
     ├── ProbeFailed           the added statement itself raised
     ├── FilesUnsafe           the user's files can't be kept safe
+    ├── TrackerNeeded         the script asks a tracker for what only its server knows
     └── Stopped               by Ctrl-C
 FlorWarning                   training goes on; said once on stderr
 └── DamagedRecord             what is whole of a run was read, and some of it is not
@@ -203,6 +204,12 @@ class FilesUnsafe(ReplayError):
     """The user's files can't be kept safe, so the script is not run."""
 
     slug = "files-unsafe"
+
+
+class TrackerNeeded(ReplayError):
+    """The script asks a tracker for what only its server or its store knows."""
+
+    slug = "tracker-needed"
 
 
 class Stopped(ReplayError):

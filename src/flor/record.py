@@ -144,6 +144,7 @@ class Recording:
             ReadFiles(self.journal.append, self.written.known).on_read,
             on_unseen=lambda path, change: self._on_write(path, change, unseen=True),
             on_printing_child=lambda: self._note("printing child"),
+            tracker_at=self.stage.tracker_at,
             ignore=[self.run.path.parent.parent],
         )
         self.folders = FolderWatch(self.files.changed, os.path.realpath(self.run.path.parent.parent))
@@ -197,7 +198,8 @@ class Recording:
     def files_now(self) -> FilesNow:
         """What the files hold that the run has written."""
         self.folders.drain()
-        return self.written.now()
+        with self.files.deaf():
+            return self.written.now()
 
     def _on_write(self, path: str, change: str, *, unseen: bool = False) -> None:
         if path.endswith(".py") and self.stage.project.name(path) in self.sources:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 
 from flor.query.runs import run as open_run
-from tests.integrations.conftest import Studio
+from tests.integrations.conftest import Studio, steady
 
 pytest.importorskip("transformers")
 pytest.importorskip("accelerate")
@@ -150,3 +152,82 @@ def test_the_callback_logs_what_the_trainer_reports(studio: Studio, command: tup
     rows = list(open_run(store=studio.folder / ".flor").logs("loss", "eval_loss"))
     assert [row.name for row in rows] == (["loss"] * 2 + ["eval_loss"]) * 5
     assert [dict(row.loops)["epoch"] for row in rows if row.name == "eval_loss"] == [0, 1, 2, 3, 4]
+
+
+SAVING = """
+import os
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import (
+    BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast, Trainer, TrainerCallback, TrainingArguments,
+    set_seed,
+)
+
+
+class Data(torch.utils.data.Dataset):
+    def __init__(self, tokenizer, size):
+        texts = [" ".join(f"w{(i * 7 + j) % 40}" for j in range(8)) for i in range(size)]
+        self.encoded = tokenizer(texts, return_tensors="pt", padding=True)
+
+    def __len__(self):
+        return len(self.encoded["input_ids"])
+
+    def __getitem__(self, i):
+        return {**{k: v[i] for k, v in self.encoded.items()}, "labels": self.encoded["input_ids"][i].sum() % 2}
+
+
+class Report(TrainerCallback):
+    def on_epoch_end(self, args, state, control, model=None, **kwargs):
+        print("epoch", state.epoch)
+        print("norm", sum(p.norm().item() for p in model.parameters()))  #@
+
+
+class MyTrainer(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False, **kwargs):
+        outputs = model(**inputs)
+        print("inner", outputs.loss.item())  #@
+        return (outputs.loss, outputs) if return_outputs else outputs.loss
+
+
+set_seed(1)
+words = {"[PAD]": 0, "[UNK]": 1, **{f"w{i}": i + 2 for i in range(40)}}
+raw = Tokenizer(models.WordLevel(words, unk_token="[UNK]"))
+raw.pre_tokenizer = pre_tokenizers.Whitespace()
+tokenizer = PreTrainedTokenizerFast(tokenizer_object=raw, pad_token="[PAD]", unk_token="[UNK]")
+sizes = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+model = BertForSequenceClassification(BertConfig(vocab_size=42, max_position_embeddings=16, **sizes))
+args = TrainingArguments(
+    output_dir="out", num_train_epochs=3, per_device_train_batch_size=8, logging_steps=2, report_to=[], use_cpu=True,
+    eval_strategy="epoch", save_strategy="epoch", save_total_limit=1, disable_tqdm=True,
+)
+data = dict(train_dataset=Data(tokenizer, 32), eval_dataset=Data(tokenizer, 16))
+trainer = MyTrainer(model=model, args=args, processing_class=tokenizer, callbacks=[Report()], **data)
+trainer.train()
+print("after", sum(p.norm().item() for p in model.parameters()))  #@
+trainer.save_model("final")
+print(sorted(os.listdir("out")), sorted(os.listdir("final")))
+"""
+
+
+def test_checkpoints_with_a_tokenizer_are_saved_again_and_the_real_ones_stay(studio: Studio) -> None:
+    studio.program(SAVING, probed=False)
+    recorded = studio.flor("record", "--overhead", "inf", "--materialize", "sync", "train.py")
+    assert recorded.code == 0, recorded.stderr
+    studio.program(SAVING, probed=True)
+    copies = [Studio(studio.folder.parent / f"{studio.folder.name}-{workers}") for workers in (1, 2)]
+    for copy in copies:
+        shutil.copytree(studio.folder, copy.folder)
+    oracle = studio.run("train.py")
+    assert oracle.code == 0, oracle.stderr
+    for workers, copy in enumerate(copies, 1):
+        before = contents(copy.folder)
+        done = copy.flor("replay", "--all", "-j", str(workers))
+        assert (steady(done.stdout), done.code) == (steady(oracle.stdout), 0), done.stderr
+        assert "from the beginning" not in done.stderr
+        assert contents(copy.folder) == before
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file outside of the store."""
+    found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    return {name: path.read_bytes() for name, path in found.items() if not name.startswith(".flor")}

@@ -191,6 +191,7 @@ AWKWARD: dict[str, tuple[Callable[[], Any], str]] = {
     "closure with nonlocal state": (counter, "kept"),
     "lambda with a mutable default": (lambda: lambda x, cache=[]: cache, "kept"),
     "functools.partial of a bound method": (lambda: functools.partial([1].append, 2), "kept"),
+    "function of torch written in C": (lambda: [torch.mean], "kept"),
     "operator.itemgetter": (lambda: operator.itemgetter(1), "kept"),
     "iterator over a list, half-way": (lambda: moved_iterator(iter([1, 2, 3])), "kept"),
     "enumerate over zip over range": (lambda: moved_iterator(enumerate(zip(range(3), "abc", strict=True))), "kept"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Mapping
@@ -10,8 +11,11 @@ from typing import Any
 
 from flor.launch.facts import KEPT_VARIABLES
 from flor.launch.randomness import set_numpy_state, set_random_state
+from flor.model.trackers import CHILDREN
 from flor.query.runs import Run
 from flor.runtime.imports import ImportWatch
+
+BEFORE = "FLOR_TRACKER_VARIABLES"
 
 
 def command(module: str, *words: str) -> list[str]:
@@ -31,6 +35,22 @@ def environment(run: Run) -> dict[str, str]:
         values["PYTHONHASHSEED"] = str(facts["hash_seed"])
     values.pop("FLOR_STORE", None)
     return values
+
+
+def silent_for_children(values: Mapping[str, str]) -> dict[str, str]:
+    """The environment in which trackers are silent in programs that the script starts; it also says what was there."""
+    return {**values, **CHILDREN, BEFORE: json.dumps({name: values[name] for name in CHILDREN if name in values})}
+
+
+def hide_from_script() -> None:
+    """Let `os.environ` show what was there before; C code, and programs that are started, see the other values."""
+    before = json.loads(os.environ.pop(BEFORE, "{}"))
+    shown: Any = os.environ
+    for name in CHILDREN:
+        if name in before:
+            shown._data[shown.encodekey(name)] = shown.encodevalue(before[name])
+        else:
+            shown._data.pop(shown.encodekey(name), None)
 
 
 def threads(run: Run) -> int:

@@ -6,10 +6,11 @@ import os
 import sys
 import sysconfig
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from flor.launch.overlay import foreign
@@ -64,11 +65,13 @@ class FileWatch:
         *,
         on_unseen: OnUnseen | None = None,
         on_printing_child: Callable[[], None] = lambda: None,
+        tracker_at: Callable[[FrameType], str] = lambda frame: "",
         ignore: Sequence[Path] = (),
     ) -> None:
         self.on_write, self.on_read = on_write, on_read
         self.on_unseen = on_unseen or on_write  # a change that no Python code of this process has made
         self.on_printing_child = on_printing_child  # a program was started that shares our stdout
+        self.tracker_at = tracker_at  # the tracker whose code is at work in a frame; empty if none is
         self._ignored = _ignored(ignore)
         self._told: set[tuple[str, str]] = set()
         self._written: set[str] = set()
@@ -102,6 +105,15 @@ class FileWatch:
         foreign.patch(torch.__name__, self._patches, self._foreign, only_writes=True)
         self._patches.spread()
 
+    @contextmanager
+    def deaf(self) -> Iterator[None]:
+        """Without hearing what this thread opens: these are files that flor itself looks at."""
+        before, self._busy.now = getattr(self._busy, "now", False), True
+        try:
+            yield
+        finally:
+            self._busy.now = before
+
     def changed(self, path: str, change: Change) -> None:
         """Tell of a change that was heard of in another way; what is no file of the run is passed over."""
         if self._awake and path not in self._written and self._is_new(path, change):
@@ -131,7 +143,7 @@ class FileWatch:
         self._busy.now = True
         try:
             if event in COMMANDS:
-                if _shares_stdout():
+                if _shares_stdout() and not self.tracker_at(sys._getframe(1)):
                     self.on_printing_child()
             elif event == "open":
                 self._opened(args[0], args[2])
@@ -160,7 +172,9 @@ class FileWatch:
             self._seen.add(text)
         whole = os.path.realpath(text)
         if self._is_new(whole, "read") and self.on_read is not None and Path(whole).is_file():
-            self.on_read(whole)
+            tracker = self.tracker_at(sys._getframe(1))
+            if not tracker or tracker not in Path(whole).parts:  # else it is the tracker's own
+                self.on_read(whole)
 
     def _changed(self, change: Change, path: Any, dir_fd: int, follow: bool) -> None:
         if isinstance(path, int) or path in ("", ":memory:"):

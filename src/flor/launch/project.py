@@ -89,6 +89,19 @@ class Project:
             self._found[path] = None if name is None or self.owns(path) else name
         return self._found[path]
 
+    def package(self, path: str) -> str:
+        """The installed package, or the module of Python's own, that a file is from; empty if that is not known."""
+        if path.startswith("<") or self.owns(path):
+            return ""
+        parts = Path(path).parts
+        places = [index for index, part in enumerate(parts) if part in FOREIGN]
+        if places:
+            rest = parts[places[-1] + 1 :]
+        else:
+            within = next((prefix for prefix in foreign_prefixes() if path.startswith(prefix)), None)
+            rest = () if within is None else Path(path[len(within) :]).parts
+        return rest[0].removesuffix(".py") if rest else ""
+
     def name(self, path: str) -> str:
         """What the file is called in the store: relative to the folder in which the run was started."""
         return Path(os.path.relpath(os.path.realpath(path), self.root)).as_posix()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from types import CodeType, ModuleType
+from pathlib import Path
+from types import CodeType, FrameType, ModuleType
 
 from flor.launch import importhook
 from flor.launch.compiling import Compiler
 from flor.launch.inputs import InputWatch, PastClock
 from flor.launch.project import Project
+from flor.model.trackers import PACKAGES
 from flor.runtime import current, hooks
 from flor.runtime.imports import ImportWatch
 from flor.runtime.interrupts import SignalWatch
@@ -18,9 +20,11 @@ from flor.runtime.loggers import LoggerWatch
 from flor.runtime.readings import Inputs
 from flor.runtime.scopes import ScopeReader
 from flor.runtime.session import Session
+from flor.runtime.speakers import Speakers
 from flor.runtime.statements import Statements
 from flor.runtime.streams import StreamWatch
-from flor.source.libraries import functions_of
+from flor.runtime.trackers import TrackerWatch
+from flor.source.libraries import FRAMEWORKS, functions_of
 from flor.state import watch_loaders
 from flor.state.values import encode_value
 
@@ -28,11 +32,14 @@ from flor.state.values import encode_value
 class Stage:
     """The import hook, the streams and the loggers around one session."""
 
-    def __init__(self, project: Project, compiler: Compiler, on_trouble: Callable[[str], None]) -> None:
+    def __init__(
+        self, project: Project, compiler: Compiler, on_trouble: Callable[[str], None], silent: Path | None = None
+    ) -> None:
         self.project = project
         self.compiler = compiler
         self.imports = ImportWatch(on_trouble)
         self.signals = SignalWatch()
+        self.trackers = TrackerWatch(self.imports, silent, self.owns_module)  # in a replay they are silent
         self.scopes = ScopeReader(self.owns_code, self.owns_module, lambda: compiler.stores)
         self.inputs: InputWatch | None = None
         self.streams: StreamWatch | None = None
@@ -48,6 +55,7 @@ class Stage:
     def follow(self, session: Session) -> None:
         """Compile the project's modules with our calls in them, and hear of loops."""
         self.imports.install()
+        self.trackers.install()
         self.imports.when("torch", _torch_imported)
         self.imports.when("torch.utils.data", _data_imported)
         self.finder = importhook.install(self.compiler)
@@ -58,7 +66,8 @@ class Stage:
         self, session: Session, sink: Sink, statements: Statements | None = None, kind: type[Logbook] = Logbook
     ) -> Logbook:
         """Keep what is written to the streams and given to loggers from now on."""
-        self.logbook = kind(sink, session, statements or Statements(self.name_of, sink.intern), encode_value)
+        statements = statements or Statements(self.name_of, sink.intern)
+        self.logbook = kind(sink, session, statements, encode_value, Speakers(self.project.package, FRAMEWORKS))
         session.logbook = self.logbook
         self.streams = StreamWatch(self.logbook)
         self.loggers = LoggerWatch(self.logbook, self.imports)
@@ -83,6 +92,7 @@ class Stage:
             self.streams.remove()
         if self.loggers is not None:
             self.loggers.remove()
+        self.trackers.remove()
         self.imports.remove()
         importhook.remove(self.finder)
         self.signals.remove()
@@ -90,6 +100,15 @@ class Stage:
     def name_of(self, file: str) -> str | None:
         """A file's name in the store, or None if it is not the project's."""
         return self.project.name(file) if self.project.owns(file) else None
+
+    def tracker_at(self, frame: FrameType | None) -> str:
+        """The tracker whose code runs in a frame or called it, nearer than the project's; empty if none did."""
+        while frame is not None and not self.project.owns(frame.f_code.co_filename):
+            package = self.project.package(frame.f_code.co_filename)
+            if package in PACKAGES:
+                return package
+            frame = frame.f_back
+        return ""
 
     def owns_code(self, code: CodeType) -> bool:
         """True if the code is from a file of the project, or a function of a library that has a training loop."""

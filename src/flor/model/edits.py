@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Level = Literal["maybe", "certain"]
-Kind = Literal["print", "logging", "flor.log", "tensorboard", "wandb", "mlflow", "tqdm", "file", "support"]
+Kind = Literal[
+    "print", "logging", "flor.log", "tensorboard", "wandb", "mlflow", "trackio", "comet", "tqdm", "file", "support"
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

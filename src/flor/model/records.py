@@ -20,6 +20,9 @@ class Channel(IntEnum):
     TENSORBOARD = 5
     WANDB = 6
     MLFLOW = 7
+    TRACKIO = 8
+    COMET = 9
+    LIBRARY = 10  # logging, by code of an installed library
 
     @property
     def label(self) -> str:

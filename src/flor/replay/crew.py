@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from flor.errors import ProbeFailed, WorkerFailed
-from flor.launch.conditions import environment, threads
+from flor.launch.conditions import environment, silent_for_children, threads
 from flor.launch.wall.choice import Wall
 from flor.launch.wall.layer import delete
 from flor.model.checkpoints import Key
@@ -25,7 +25,7 @@ from flor.replay.place import place_of
 from flor.replay.ranks import rendezvous
 from flor.replay.saying import Saying
 from flor.replay.walls import refused_by_wall
-from flor.replay.worker import REFUSED
+from flor.replay.worker import REFUSED, TRACKERS
 from flor.store.reader import read_journal
 
 RETRIES = 2
@@ -105,7 +105,11 @@ class Crew:
             path = self.folder / f"{own_order.name}-{attempt}.json"
             for old in self.folder.glob(f"{own_order.name}.*"):
                 old.unlink()
-            for left in (f"{WORK}{own_order.name}", f"files-{own_order.name}"):  # by an earlier try
+            for left in (
+                f"{WORK}{own_order.name}",
+                f"files-{own_order.name}",
+                f"{TRACKERS}{own_order.name}",
+            ):  # by an earlier try
                 delete(self.folder / left)
             write_order(own_order, path)
             own = {"RANK": str(rank), "ROLE_RANK": str(rank)} if meeting else {}
@@ -118,7 +122,7 @@ class Crew:
         Threads that wait for each other spin, so as to lose no time. Where there are more threads than cores, they spin
         on the core that the other worker needs, and both take many times as long. How they wait changes no result.
         """
-        made = {**environment(run), "WANDB_MODE": "disabled"}
+        made = silent_for_children(environment(run))
         if min(self.at_once, len(self.orders) * len(self.ranks)) * threads(run) > cores():
             made.setdefault("OMP_WAIT_POLICY", "passive")
         return made

@@ -12,6 +12,7 @@ from flor.model.plan import Segment
 from flor.model.positions import Execution, Position
 from flor.model.records import Channel, Ended, LogRecord, Note, Record, Statement, Tag
 from flor.replay.children import SPANNING, UNHEARD
+from flor.runtime.speakers import is_tracker
 from flor.source.rates import is_bar, is_rate, without_rates
 
 Origin = Literal["recorded", "hindsight"]
@@ -53,6 +54,7 @@ class Findings:
     identical: int = 0
     volatile: int = 0
     checkpoints: int = 0
+    library: str = ""  # the first record of a library's logging that differs; these are not compared
     divergences: list[Divergence] = field(default_factory=list)
 
     @property
@@ -212,6 +214,8 @@ class Merger:
         same = recorded.data == event.data and recorded.tag == event.tag
         if same and _same_moment(recorded.position, event.position):
             self.findings.identical += 1
+        elif _is_librarys(recorded):
+            self._differs_in_library(recorded, event)
         elif self._unsteady(recorded) or (not same and _differ_in_rates(recorded, event, self.own)):
             self.findings.volatile += 1
         elif same:
@@ -219,6 +223,12 @@ class Merger:
             self._diverge(event.position, str(event.statement), *where)
         else:
             self._diverge(event.position, str(event.statement), _text(recorded), _text(event))
+
+    def _differs_in_library(self, recorded: LogRecord, event: LogRecord) -> None:
+        """Keep the first record of a library that is another one now, so that it can be told."""
+        if recorded.channel is Channel.LIBRARY and not is_tracker(recorded.name) and not self.findings.library:
+            told = f"{recorded.name} at {event.statement}: recorded {_text(recorded)}, replayed {_text(event)}"
+            self.findings.library = told
 
     def _same_place(self, recorded: LogRecord, event: LogRecord) -> bool:
         here, there = recorded.statement, event.statement
@@ -241,6 +251,8 @@ class Merger:
         statement = record.statement
         if record.channel is Channel.STDERR or self.is_volatile(statement.file, statement.line):
             return True
+        if _is_librarys(record):
+            return True
         if record.name and record.name in self.names:
             return True
         return _is_bar(record) and not self.prints(statement.file, statement.line)
@@ -249,7 +261,7 @@ class Merger:
         line = self.lines.recorded(event.statement.file, event.statement.line)
         if line is not None and self.is_volatile(event.statement.file, line):
             return True
-        if event.name and event.name in self.names:
+        if (event.name and event.name in self.names) or _is_librarys(event):
             return True
         return _is_bar(event) and not (line is not None and self.prints(event.statement.file, line))
 
@@ -271,6 +283,11 @@ class Merger:
 
 def _how(failed: bool | None) -> str:
     return "failed" if failed else "did not fail"
+
+
+def _is_librarys(record: LogRecord) -> bool:
+    """True for what the code of an installed library says of itself: it may tell times, process ids and paths."""
+    return record.channel is Channel.LIBRARY or (record.channel is Channel.STDOUT and bool(record.name))
 
 
 def _is_bar(record: LogRecord) -> bool:

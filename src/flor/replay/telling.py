@@ -25,6 +25,8 @@ def told(result: Result, workers: Iterable[Iterable[Record]], own: AbstractSet[s
         touched = any(_is_timed(merged.record, own) for merged in result.hindsight)
         probes = "some of the probes' values are such" if touched else "the probes' values are not touched by that"
         said.append(f"{values} only by times or rates that a library measured or that you call volatile; {probes}")
+    if result.findings.library:
+        said.append(f"a library logs otherwise than in the record, which is not compared: {result.findings.library}")
     if not noted and not result.exact:
         said.append("this run does not have what the clock said, so that lines with times in them differ")
     return said

@@ -10,14 +10,13 @@ import traceback
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NoReturn
 
 from flor.errors import RestoreMismatch, StateError
 from flor.launch import script
 from flor.launch.clocks import Clocks
 from flor.launch.compiling import Compiler
-from flor.launch.conditions import begin_as_recorded
+from flor.launch.conditions import begin_as_recorded, hide_from_script
 from flor.launch.facts import packages_loaded
 from flor.launch.inputs import WALL, Answering, PastClock, RecordedInputs
 from flor.launch.liveness import DeadNames
@@ -56,6 +55,7 @@ from flor.store.layout import Layout
 from flor.store.run import open_run
 
 LEAVE = os._exit
+TRACKERS = "trackers-"  # folders of a replay in which trackers keep what they are given
 FAILED = 71  # exit code: a failure of flor itself
 REFUSED = 70  # exit code: a checkpoint could not be put in place; the journal says which
 
@@ -88,7 +88,7 @@ class Worker:
             doubtful={file: frozenset(lines) for file, lines in order.doubtful.items()},
             probes={file: frozenset(lines) for file, lines in order.probe_lines.items()},
         )
-        self.stage = Stage(self.project, self.compiler, self._trouble)
+        self.stage = Stage(self.project, self.compiler, self._trouble, silent=folder / f"{TRACKERS}{self.name}")
         self.history = History.of(self.run)
         dead = DeadNames({name: text.encode() for name, text in order.sources.items()}, rename=order.loops)
         checkpoints = Checkpoints(
@@ -106,6 +106,7 @@ class Worker:
             order.plan, order.segment, checkpoints, restorer, capturer, self.journal.append, self.stop, self._failed,
             frozenset(order.never_skip),
         )  # fmt: skip
+        self.stage.trackers.jumped = lambda: self.replayer.last_restored is not None
         self.session = self._session(scopes)
         self.replayer.session = self.session
 
@@ -221,14 +222,9 @@ class Worker:
 
     def _as_recorded(self) -> None:
         """The conditions of the record, and libraries that write past Python patched."""
+        hide_from_script()
         begin_as_recorded(self.run, self.stage.imports)
         self.stage.imports.when("torch", self.overlay.patch_torch)
-        self.stage.imports.when("mlflow", self._keep_mlflow_here)
-
-    def _keep_mlflow_here(self, mlflow: ModuleType) -> None:
-        """A replay sends nothing to a tracking server: all goes to a folder of its own."""
-        mlflow.set_tracking_uri((Path(self.order.folder) / f"files-{self.name}" / "mlruns").as_uri())
-        vars(mlflow)["set_tracking_uri"] = lambda *_, **__: None
 
     def _loop_name(self, loop: str) -> str:
         return self.order.loops.get(loop, f"+{loop}")

@@ -14,12 +14,14 @@ from typing import Any, Protocol
 from flor.model.records import Channel, Tag
 from flor.runtime.session import Session
 from flor.runtime.sites import LoopFrame
+from flor.runtime.speakers import Speakers
 from flor.runtime.statements import Statements
 from flor.store.codec import LEVEL
 
 LAST = struct.Struct("<I")  # the last part of a LEVEL
 pack_iteration = LAST.pack
 FLOR = Channel.FLOR
+STDOUT = Channel.STDOUT
 
 
 class Sink(Protocol):
@@ -40,12 +42,18 @@ class Logbook:
     """Writes log records for the session of this process."""
 
     def __init__(
-        self, sink: Sink, session: Session, statements: Statements, encode: Callable[[Any], tuple[Tag, bytes]]
+        self,
+        sink: Sink,
+        session: Session,
+        statements: Statements,
+        encode: Callable[[Any], tuple[Tag, bytes]],
+        speakers: Speakers | None = None,
     ) -> None:
         self.sink = sink
         self.session = session
         self.statements = statements
         self.encode = encode
+        self.speakers = speakers or Speakers()
         self._names: dict[str, int] = {}
         self.records = 0
         self.lost = 0  # pieces that could not be kept; a replay that lost any is not exact
@@ -65,7 +73,8 @@ class Logbook:
 
     def text(self, channel: Channel, text: str, frame: FrameType) -> None:
         """A piece that was written to a stream."""
-        self.add(channel, "", (Tag.STR, text.encode("utf-8", "surrogateescape")), frame)
+        name = self.speakers.writer(frame) if channel is STDOUT else ""
+        self.add(channel, name, (Tag.STR, text.encode("utf-8", "surrogateescape")), frame)
 
     def value(self, channel: Channel, name: str, value: Any, frame: FrameType) -> None:
         """A named value."""

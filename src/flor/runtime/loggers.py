@@ -1,21 +1,29 @@
-"""Calls of logging, TensorBoard, wandb and mlflow: passed on, and kept as named values."""
+"""Calls of logging, TensorBoard and the trackers (`model/trackers.py`): passed on, and kept as named values."""
 
 from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import groupby
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from flor.model.records import Channel
+from flor.model.trackers import SHOWN, TRACKERS, LogCall
 from flor.runtime.imports import ImportWatch
 from flor.runtime.interrupts import deliver, lets_through, pending
 from flor.runtime.logbook import Logbook
+from flor.runtime.speakers import Speakers
 from flor.runtime.tracing import codes_of, hide_from_compiler
 
 Values = Iterator[tuple[str, Any]]
 """Names and values of one call."""
+
+under_way = threading.local()
+"""Has `call` set while a tracker's function that is kept runs in this thread."""
 
 
 class LoggerWatch:
@@ -31,8 +39,10 @@ class LoggerWatch:
         self.imports.when("logging", self._logging)
         self.imports.when("torch.utils.tensorboard.writer", self._tensorboard)
         self.imports.when("tensorboardX.writer", self._tensorboard)
-        self.imports.when("wandb.sdk.wandb_run", self._wandb)
-        self.imports.when("mlflow", self._mlflow)
+        for tracker in TRACKERS:
+            for module, calls in groupby(tracker.calls, lambda call: call.module):
+                assert tracker.channel is not None
+                self.imports.when(module, partial(self._calls, list(calls), tracker.channel))
         self.imports.when("torch", self._torch)
 
     def remove(self) -> None:
@@ -42,14 +52,14 @@ class LoggerWatch:
 
     def _logging(self, module: ModuleType) -> None:
         """A logger's own filter is asked last before its handlers: no frame of ours is there when these run."""
-        logbook, owner = self.logbook, module.Logger
+        logbook, owner, speakers = self.logbook, module.Logger, self.logbook.speakers
         real = owner.filter
 
         @functools.wraps(real)
         def filter(logger: Any, record: Any) -> Any:  # noqa: A001  it stands in for the method
             passed = real(logger, record)
             if passed:
-                _keep_record(logbook, record if passed is True else passed)
+                _keep_record(logbook, record if passed is True else passed, speakers)
                 if pending:
                     deliver()
             return passed
@@ -64,19 +74,13 @@ class LoggerWatch:
             if name.startswith("add_"):
                 self._wrap(writer, name, Channel.TENSORBOARD, _summary_values(name))
 
-    def _wandb(self, module: ModuleType) -> None:
-        def values(_: Any, data: Mapping[str, Any], *__: Any, **___: Any) -> Values:
-            yield from data.items()
-
-        self._wrap(module.Run, "log", Channel.WANDB, values)
-
-    def _mlflow(self, module: ModuleType) -> None:
-        for name in ("log_metric", "log_param"):
-            self._wrap(module, name, Channel.MLFLOW, lambda key, value, *_, **__: iter([(key, value)]))
-        for name in ("log_metrics", "log_params"):
-            self._wrap(module, name, Channel.MLFLOW, lambda values, *_, **__: iter(values.items()))
-        for name in ("log_text", "log_dict"):
-            self._wrap(module, name, Channel.MLFLOW, lambda value, path, *_, **__: iter([(path, value)]))
+    def _calls(self, calls: Sequence[LogCall], channel: Channel, module: ModuleType) -> None:
+        """Wrap those of a tracker's calls that a module has."""
+        for call in calls:
+            _, _, inside = call.owner.partition(":")
+            owner = getattr(module, inside, None) if inside else module
+            if owner is not None and call.name in vars(owner):
+                self._wrap(owner, call.name, channel, partial(call_values, call), outermost=True)
 
     def _torch(self, module: ModuleType) -> None:
         """Where a compiled function goes on uncompiled, torch would compile what it calls: ours too."""
@@ -90,8 +94,13 @@ class LoggerWatch:
         if torch is not None and hasattr(torch, "compiler"):
             hide_from_compiler(torch, [code])
 
-    def _wrap(self, owner: Any, name: str, channel: Channel, values: Callable[..., Values]) -> None:
-        """Put a function in place of owner.name that keeps the values and calls the real one."""
+    def _wrap(
+        self, owner: Any, name: str, channel: Channel, values: Callable[..., Values], *, outermost: bool = False
+    ) -> None:
+        """Put a function in place of owner.name that keeps the values and calls the real one.
+
+        With `outermost` a call is kept once where one such function calls another.
+        """
         real = getattr(owner, name, None)
         if real is None or not callable(real):
             return
@@ -110,9 +119,23 @@ class LoggerWatch:
                 deliver()
             return real(*args, **kwargs)
 
-        vars(kept)["flor_note"] = note  # for background logging, which has the real one called elsewhere
-        setattr(owner, name, lets_through(kept))
-        self._hide(kept)
+        @functools.wraps(real)
+        def kept_once(*args: Any, **kwargs: Any) -> Any:
+            if getattr(under_way, "call", False):
+                return real(*args, **kwargs)
+            note(args, kwargs, sys._getframe(1))
+            if pending:
+                deliver()
+            under_way.call = True
+            try:
+                return real(*args, **kwargs)
+            finally:
+                under_way.call = False
+
+        chosen = kept_once if outermost else kept
+        vars(chosen)["flor_note"] = note  # for background logging, which has the real one called elsewhere
+        setattr(owner, name, lets_through(chosen))
+        self._hide(chosen)
         self.undo.append(lambda: setattr(owner, name, real))
 
 
@@ -121,10 +144,11 @@ def _keep(logbook: Logbook, channel: Channel, values: Values, frame: FrameType) 
         logbook.value(channel, str(name), value, frame)
 
 
-def _keep_record(logbook: Logbook, record: Any) -> None:
+def _keep_record(logbook: Logbook, record: Any, speakers: Speakers) -> None:
     try:
         frame = sys._getframe(2)
-        logbook.value(Channel.LOGGING, f"{record.name}.{record.levelname}", record.getMessage(), frame)
+        message = record.getMessage()
+        logbook.value(speakers.channel(record, message), f"{record.name}.{record.levelname}", message, frame)
     except Exception:  # a record that can't be read is for its handlers to judge
         logbook.lost += 1
 
@@ -151,3 +175,33 @@ _VALUE_WORDS = ("scalar_value", "text_string")
 def _shape(value: Any) -> str:
     shape = getattr(value, "shape", None)
     return f"{type(value).__name__}{list(shape)}" if shape is not None else type(value).__name__
+
+
+def call_values(call: LogCall, *args: Any, **kwargs: Any) -> Values:
+    """The names and values that a tracker's function is given."""
+    given: list[Any] = [
+        kwargs[word] if word in kwargs else args[place] if place < len(args) else None
+        for place, word in enumerate(call.words, call.first)
+    ]
+    match call.shape:
+        case "mapping":
+            yield from ((str(name), shown(value)) for name, value in given[0].items())
+        case "pair":
+            yield str(given[0]), shown(given[1])
+        case "named":
+            yield str(given[1]), shown(given[0])
+        case "batch":
+            yield from ((str(each.key), shown(each.value)) for each in (each for part in given for each in part or ()))
+
+
+def shown(value: Any) -> Any:
+    """The value as it is kept: a tracker's value object by its content or its kind, never by its address."""
+    if isinstance(value, dict):
+        return {str(name): shown(item) for name, item in value.items()}
+    if type(value) in (list, tuple):
+        return [shown(item) for item in value]
+    cls: Any = type(value)
+    names = SHOWN.get(f"{cls.__module__}:{cls.__qualname__}")
+    if names is not None:
+        return {name: getattr(value, name, None) for name in names}
+    return cls.__name__ if cls.__repr__ is object.__repr__ else value

@@ -11,6 +11,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from flor.model.positions import MODULE
+from flor.model.trackers import tracker_of
 from flor.runtime.interrupts import bottom
 from flor.runtime.owners import bind_owners, read_owners
 from flor.runtime.sites import NOTHING, LoopFrame
@@ -47,7 +48,7 @@ class ScopeReader:
         for name in sorted(self.modules()):
             scopes[f"module:{name}"] = visible(vars(sys.modules[name]))
         scopes.update(read_owners(self.stores(), self.owns_module))
-        scopes[LOGGERS] = dict(loggers_in_use())
+        scopes[LOGGERS] = dict(loggers_in_use(self.owns_module))
         if loop is not None and loop.item is not NOTHING:
             scopes[ITEM] = {ITEM: loop.item}
         return scopes
@@ -62,11 +63,12 @@ class ScopeReader:
         return found
 
     def modules(self) -> list[str]:
-        """The names of the project's modules that are imported."""
+        """The names of the imported modules of the project; one that has two names (`__mp_main__`) has its first."""
         count = len(sys.modules)
         if self._known[0] != count:  # asking thousands of modules takes milliseconds
             names = [name for name, module in list(sys.modules.items()) if module is not None]
-            self._known = (count, [name for name in names if self.owns_module(name)])
+            own = {id(sys.modules[name]): name for name in reversed(names) if self.owns_module(name)}
+            self._known = (count, list(reversed(own.values())))
         return self._known[1]
 
     def bind(self, caller: FrameType, values: Mapping[str, Mapping[str, Any]], unbind: Mapping[str, set[str]]) -> None:
@@ -83,11 +85,24 @@ class ScopeReader:
         bind_owners(values, unbind)
 
 
-def loggers_in_use() -> Iterator[tuple[str, logging.Logger]]:
-    """The loggers with handlers or filters: these hold state that often no name of the script reaches."""
+def loggers_in_use(owns_module: Callable[[str], bool] = lambda name: False) -> Iterator[tuple[str, logging.Logger]]:
+    """The loggers with handlers or filters: these hold state that often no name of the script reaches.
+
+    Those of trackers are not among them, which are silent on replay, nor those that a library keeps for itself.
+    """
     for name, logger in [("root", logging.root), *logging.root.manager.loggerDict.items()]:
-        if isinstance(logger, logging.Logger) and (logger.handlers or logger.filters):
+        if not isinstance(logger, logging.Logger) or tracker_of(name) is not None:
+            continue
+        if (logger.handlers or logger.filters) and not _is_librarys(name, logger, owns_module):
             yield name, logger
+
+
+def _is_librarys(name: str, logger: logging.Logger, owns_module: Callable[[str], bool]) -> bool:
+    """True for a logger that is called as an installed package and has a handler or filter of a class of its own."""
+    package = name.partition(".")[0]
+    if package not in sys.modules or owns_module(package):
+        return False
+    return any(type(each).__module__.partition(".")[0] == package for each in (*logger.handlers, *logger.filters))
 
 
 def is_module_level(frame: FrameType) -> bool:

@@ -10,7 +10,7 @@ from flor.source.logcalls import full_name, imported_names, kind_of_call
 from flor.source.scopes import FUNCTIONS, parameters
 from flor.source.words import words
 
-FIXED = words("log_dir logdir get_logdir dir name id path url project config settings number fileno file_writer")
+FIXED = words("log_dir logdir get_logdir dir name id path url project config settings number fileno file_writer info")
 """Attributes that a tracker, a writer or a figure has from its beginning on."""
 
 _DESCRIPTORS = words("os.open os.pipe os.pipe2 os.dup os.dup2 os.openpty pty.openpty os.memfd_create os.eventfd")
@@ -115,6 +115,8 @@ class HandleReads:
             parent = file.parents[parent]
         if first in FIXED or isinstance(parent, ast.Expr | ast.withitem):
             return []
+        if isinstance(getattr(top, "ctx", None), ast.Store) and isinstance(parent, ast.Assign | ast.AnnAssign):
+            return []  # `run.summary["best"] = x` is written to it, and read by nobody here
         if top is not node:
             return None
         return self._passed_on(node, parent, file)

@@ -24,6 +24,11 @@ LIBRARIES: Mapping[str, Functions] = {
 }
 """Files by their place among the installed packages: only loops that go over epochs or batches of a training."""
 
+FRAMEWORKS = frozenset(
+    {file.partition("/")[0] for file in LIBRARIES} | {"accelerate", "lightning_fabric", "lightning_utilities"}
+)
+"""Packages that train: what they give to `logging` are the training's values."""
+
 
 def functions_of(file: str) -> AbstractSet[str]:
     """The functions of a library's file whose loops are watched."""

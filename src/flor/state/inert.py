@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from flor.model.trackers import TRACKERS
+
 INERT = {
     "importlib": "import machinery",
     "_frozen_importlib": "import machinery",
@@ -27,17 +29,7 @@ INERT = {
 """Modules whose objects are code, or the same in every process of a run."""
 
 OPAQUE = {
-    "wandb": "experiment tracker",
-    "mlflow": "experiment tracker",
-    "comet_ml": "experiment tracker",
-    "neptune": "experiment tracker",
-    "clearml": "experiment tracker",
-    "aim": "experiment tracker",
-    "trackio": "experiment tracker",
-    "swanlab": "experiment tracker",
-    "tensorboard": "summary writer",
-    "tensorboardX": "summary writer",
-    "torch.utils.tensorboard": "summary writer",
+    **{tracker.package: tracker.what for tracker in TRACKERS},
     "matplotlib": "figure",
     "_socket": "socket",
     "ssl": "socket",
@@ -63,6 +55,7 @@ OPAQUE = {
 """Modules whose objects have state that can't be captured."""
 
 OUTPUT = {
+    **dict.fromkeys((module for tracker in TRACKERS for module in tracker.values), "value of a tracker"),
     "logging": "logger",
     "tqdm": "progress bar",
     "rich": "terminal output",
@@ -74,7 +67,7 @@ OUTPUT = {
 EXCEPTIONS = {
     "torch.jit._script.ScriptModule": "",
     "torch.distributed.optim": "",
-    "wandb.sdk.wandb_config": "",
+    **dict.fromkeys((module for tracker in TRACKERS for module in (*tracker.values, *tracker.state)), ""),
 }
 """Parts of those modules that are state like any other."""
 
@@ -174,10 +167,10 @@ def _first(cls: type, project: Project, types: dict[str, str], modules: dict[str
 
 def _by_module(module: object, modules: dict[str, str]) -> str:
     while isinstance(module, str) and module:
-        if module in EXCEPTIONS:
-            return EXCEPTIONS[module]
         if module in modules:
             return modules[module]
+        if module in EXCEPTIONS:
+            return EXCEPTIONS[module]
         module = module.rpartition(".")[0]
     return ""
 

@@ -14,6 +14,7 @@ from functools import partial
 from operator import methodcaller
 from typing import Any
 
+from flor.model.trackers import TRACKERS
 from flor.state.made import native_ancestor
 from flor.state.names import name_of
 
@@ -169,11 +170,13 @@ DENIED = frozenset(
         "lmdb",
         "IPython",
         "fsspec",
-        "wandb",
-        "mlflow",
+        *(tracker.package for tracker in TRACKERS),
     ]
 )
 """Modules, with all below them, whose functions and classes a store can't have by name: they reach outside."""
+
+_DATA = frozenset(module for tracker in TRACKERS for module in tracker.values)
+"""Modules below those whose classes only hold data; an object of one is made past its `__init__`."""
 
 EXEMPT = frozenset({"_io:BytesIO", "_io:StringIO", "threading:local", "_thread:_local"})
 _OPERATORS = frozenset(f"torch._C.{name}" for name in ("_nn", "_special", "_linalg", "_fft", "_VariableFunctions"))
@@ -285,7 +288,7 @@ def code_name(found: Any) -> str:
 
 
 def _below(module: str, packages: frozenset[str]) -> bool:
-    while module and module not in _OPERATORS:
+    while module and module not in _OPERATORS and module not in _DATA:
         if module in packages:
             return True
         module = module.rpartition(".")[0]

@@ -15,7 +15,7 @@ from flor.query.plot.axis import Axis
 from flor.query.rows import Row
 from flor.query.runs import Run
 
-CHANNELS = ("flor", "tensorboard", "wandb", "mlflow")
+CHANNELS = ("flor", "tensorboard", "wandb", "mlflow", "trackio", "comet")
 STEPS = ("global_step", "step")  # logged beside a value, they say where it belongs
 MOST = 8  # panels, if no names are given
 

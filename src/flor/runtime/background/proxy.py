@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from flor.errors import LoggerClosed, UsageError
 from flor.runtime import current
+from flor.runtime.background.activerun import pin_run
 from flor.runtime.background.calls import Call, Lane, caller
 from flor.runtime.background.results import NotWaitedFor
 from flor.runtime.background.saying import say
@@ -20,7 +21,6 @@ from flor.runtime.background.server import MEMORY
 from flor.runtime.background.snapshots import Unsnapshotable
 from flor.runtime.background.summaries import MODULE, lane_of
 from flor.runtime.background.thread import ThreadLane
-from flor.runtime.background.trackers import pin_run
 from flor.runtime.tracing import is_tracing
 
 WAITED_FOR = frozenset(

@@ -138,6 +138,12 @@ class MethodHandler(Handler):
         return types.MethodType(function, owner)
 
 
+def _public_name(obj: Any) -> str:
+    """The name under which it is found: `torch.mean` says that it is of a class which torch does not show."""
+    own, short = name_of(obj), f"{obj.__module__}:{obj.__name__}"
+    return short if lookup(own) is not obj and lookup(short) is obj else own
+
+
 class BuiltinHandler(Handler):
     """Functions and methods written in C: by name, or by their `self` and name."""
 
@@ -148,7 +154,7 @@ class BuiltinHandler(Handler):
         owner = getattr(obj, "__self__", None)
         if isinstance(owner, types.ModuleType):
             return Node(self.kind, type_name(obj), {"name": f"{owner.__name__}:{obj.__name__}"})
-        node = Node(self.kind, type_name(obj), {"name": name_of(obj), "method": obj.__name__})
+        node = Node(self.kind, type_name(obj), {"name": _public_name(obj), "method": obj.__name__})
         node.items = [] if owner is None else [walk.slot(owner)]
         return node
 

@@ -38,7 +38,8 @@ class InertHandler(Handler):
             node.meta["stream"] = streams[id(obj)]
         opaque = opaque_reason(type(obj), walk.project)
         if opaque:
-            walk.account(f"the state of a {opaque} is in no checkpoint")
+            article = "an" if opaque[0] in "aeiou" else "a"
+            walk.account(f"the state of {article} {opaque} is in no checkpoint")
         elif what == "file" and outside.is_untold(obj):
             walk.account("how far it was read is in no checkpoint, since it does not tell")
         own = stored_names(type(obj), walk.project)
