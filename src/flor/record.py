@@ -66,6 +66,7 @@ class Request:
     libraries: Sequence[str] | None = None  # None: all that are known and not left out
     background_logging: bool = False
     hash_seed: str | None = None
+    silent: Path | None = None  # a folder for what trackers would keep elsewhere, where they must not be reached
 
     def target(self) -> Target:
         """The file to run."""
@@ -130,7 +131,7 @@ class Recording:
         )
         self.journal: JournalWriter = self.run.fragment(self.rank, self.pid, on_failure=self._disk_failed)
         self.compiler = Compiler(project, self._keep_source, self._trouble)
-        self.stage = Stage(project, self.compiler, self._trouble)
+        self.stage = Stage(project, self.compiler, self._trouble, request.silent)
         self.syncer = Syncer(self.journal)
         self.writer = make_writer(
             self.request.materialize, self.run, self.journal.path.stem, self.journal.append, self._writer_failed

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
 from flor.errors import FlorError
+from flor.launch.conditions import hide_from_script
 from flor.launch.parents import end_with_parent
 from flor.launch.wall.choice import Wall, build
 from flor.query.runs import Run
+from flor.record import Request
 from flor.resume.order import ResumeOrder
 from flor.resume.process import Resumed
 from flor.resume.rehearsing import REPORT
@@ -25,6 +28,10 @@ class Rehearsal(Resumed):
     def __init__(self, order: ResumeOrder, folder: Path) -> None:
         self.folder = folder
         super().__init__(order)
+
+    def _request(self) -> Request:
+        """Without trackers: the beginning is run once more, for real."""
+        return replace(super()._request(), silent=self.folder / "trackers")
 
     def _arrived(self, doubts: list[str]) -> None:
         """Everything up to here can be done."""
@@ -48,6 +55,7 @@ class Rehearsal(Resumed):
 def main() -> None:
     """Enter the namespace and do what the order says."""
     end_with_parent(int(sys.argv[3]))
+    hide_from_script()
     order, folder = ResumeOrder.parse(sys.argv[1]), Path(sys.argv[2])
     run = Run(open_run(Layout(Path(order.store)), order.run))
     cwd = os.getcwd()

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from flor.launch.conditions import command, environment
+from flor.launch.conditions import command, environment, silent_for_children
 from flor.launch.wall.changed import changed
 from flor.launch.wall.choice import Wall, best_wall
 from flor.launch.wall.layer import delete
@@ -72,7 +72,7 @@ def _rehearse(run: Run, order: ResumeOrder, place: Path) -> tuple[int, str]:
         process = subprocess.Popen(
             command("flor.resume.rehearsal", order.text(), str(place), str(os.getpid())),
             cwd=run.facts["cwd"],
-            env=environment(run),
+            env=silent_for_children(environment(run)),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=stderr,

@@ -1,4 +1,4 @@
-"""comet: on replay every experiment is a disabled one. Written from memory of its interface; no test runs the package."""
+"""comet: on replay every experiment is a disabled one. Written from memory of its interface; no test runs it."""
 
 from __future__ import annotations
 
