@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import pytest
 
 from tests.replay.conftest import Done, Workshop
@@ -65,3 +68,27 @@ def test_verbose_says_which_wall_it_is(workshop: Workshop, wall: str) -> None:
     workshop.flor("record", "train.py")
     workshop.program("for i in range(2):\n    print(i)  #@\n    x = i\n", probed=True)
     assert f"wall {wall}: " in workshop.flor("replay", "--verbose", "--wall", wall).stderr
+
+
+IN_MEMORY = """
+import time
+for epoch in range(3):
+    for i in range(3):
+        time.sleep(0.02)
+    with open("out.txt", "a") as file:
+        file.write(f"{epoch} ")
+    print("size", len(open("out.txt").read()))  #@
+"""
+
+
+@pytest.mark.parametrize("wall", ["overlay", "landlock", "python"])
+def test_files_in_a_folder_of_shared_memory_are_kept_apart(wall: str) -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
+        workshop = Workshop(Path(name))
+        workshop.program(IN_MEMORY, probed=False)
+        assert workshop.flor("record", "--overhead", "10", "train.py").code == 0
+        (workshop.folder / "out.txt").write_text("by hand")
+        workshop.program(IN_MEMORY, probed=True)
+        done = workshop.flor("replay", "-j", "1", "--wall", wall)
+        assert (done.stdout, done.code) == ("size 2\nsize 4\nsize 6\n", 0), done.stderr
+        assert (workshop.folder / "out.txt").read_text() == "by hand"

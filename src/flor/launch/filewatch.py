@@ -13,6 +13,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
+from flor.launch.devices import is_device
 from flor.launch.overlay import foreign
 from flor.launch.overlay.patches import Patches
 
@@ -200,6 +201,8 @@ class FileWatch:
     def _is_new(self, path: str, kind: str) -> bool:
         if (path, kind) in self._told or path.startswith(self._ignored) or path.endswith((".pyc", ".so")):
             return False
+        if is_device(path):
+            return False
         if "/site-packages/" in path or "/__pycache__/" in path:
             return False
         self._told.add((path, kind))
@@ -215,7 +218,7 @@ def _shares_stdout() -> bool:
 
 
 def _ignored(more: Sequence[Path]) -> tuple[str, ...]:
-    """What is no file of the run: devices, Python itself, and what the caller names."""
+    """What is no file of the run: Python itself, and what the caller names."""
     python = (sys.prefix, sys.base_prefix, sysconfig.get_path("stdlib"))
     folders = [os.path.realpath(folder) for folder in (*python, *map(str, more))]
-    return ("/dev/", "/proc/", "/sys/", *(f"{folder}/" for folder in folders if folder != "/"))
+    return tuple(f"{folder}/" for folder in folders if folder != "/")

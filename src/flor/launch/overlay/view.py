@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from flor.launch.devices import DEVICES, is_device
 from flor.launch.overlay import native
 
-DEVICES = ("/dev/", "/proc/", "/sys/")
 LINKS = 40  # as many as the kernel follows before it calls it a loop
 REMEMBERED = 8192
 
@@ -41,7 +41,7 @@ class View:
         self.cwd: str | None = None  # set while the script is in a folder that only the overlay has
         self._told: set[str] = set()
         self._resolved: dict[str, str] = {}
-        self._passing: tuple[str, ...] = DEVICES
+        self._passing: tuple[str, ...] = ()
         self._roots: set[str] = {prefix.rstrip("/") for prefix in DEVICES}
         for path in (self.folder, *map(os.path.realpath, pass_through)):
             self.let_pass(f"{path}/")
@@ -53,7 +53,7 @@ class View:
 
     def passes(self, path: str) -> bool:
         """True if the overlay leaves this path alone."""
-        return path.startswith(self._passing) or path in self._roots
+        return path.startswith(self._passing) or path in self._roots or is_device(path)
 
     def spot(self, shown: Any, dir_fd: int | None = None, follow: bool = True) -> Spot:
         """The place that the script means."""
@@ -70,7 +70,7 @@ class View:
 
     def _find(self, shown: Any, dir_fd: int | None, follow: bool) -> tuple[str, str | None]:
         path = self.absolute(shown, dir_fd)
-        if path.startswith(DEVICES):  # before links are followed: /proc/self differs after a fork
+        if is_device(path):  # before links are followed: /proc/self differs after a fork
             return path, path
         try:
             path, real = self._walk(path, follow or path.endswith("/"), 0)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from flor.launch.devices import SHARED_MEMORY
 from flor.launch.wall.syscalls import (
     MS_NOATIME,
     MS_NODEV,
@@ -67,6 +68,7 @@ class Cover:
 
     mount: Mount
     folders: tuple[str, ...]
+    is_shared: bool = False  # what lies between them stays as it is
 
     @property
     def is_whole(self) -> bool:
@@ -81,7 +83,19 @@ def covers(mounts: Sequence[Mount]) -> list[Cover]:
     """
     points = [mount.point for mount in mounts]
     files = [mount for mount in mounts if mount.is_writable and not _is_under(mount.point, SYSTEM)]
-    return [Cover(mount, tuple(_folders(mount.point, points))) for mount in files]
+    found = [Cover(mount, tuple(_folders(mount.point, points))) for mount in files]
+    memory = next((mount for mount in mounts if mount.point == SHARED_MEMORY and mount.is_writable), None)
+    if memory is not None:
+        found.append(Cover(memory, tuple(_in_memory(points)), is_shared=True))
+    return found
+
+
+def _in_memory(points: Sequence[str]) -> Iterator[str]:
+    """The user's own folders in shared memory; what processes share lies beside them."""
+    for entry in sorted(os.scandir(SHARED_MEMORY), key=lambda entry: entry.name):
+        is_mounted = any(_is_under(point, (entry.path,)) for point in points)
+        if entry.is_dir(follow_symlinks=False) and os.access(entry.path, os.W_OK) and not is_mounted:
+            yield entry.path
 
 
 def _folders(point: str, points: Sequence[str]) -> Iterator[str]:

@@ -72,7 +72,9 @@ def enter(
     if shown_as != real:
         os.makedirs(shown_as, exist_ok=True)  # in an overlay
         mount(real, shown_as, None, MS_BIND | MS_REC)
-    for cover in found:  # P6: what has no overlay, and what is under one, can't be written
+    for cover in (
+        cover for cover in found if not cover.is_shared
+    ):  # P6: what has no overlay, and what is under one, can't be written
         point = f"/proc/self/fd/{lower[cover.mount.point]}" if cover.is_whole else cover.mount.point
         mount(None, point, None, MS_REMOUNT | MS_BIND | MS_RDONLY | cover.mount.flags)
     if "userxattr" in options:
