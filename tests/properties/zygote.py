@@ -264,9 +264,9 @@ def resume(order: str | None = None) -> None:
     from flor.resume.order import ResumeOrder
 
     found = run()
-    chosen = order or ResumeOrder(found.name, str(found.folder.path.parent.parent), None, False).text()
+    chosen = ResumeOrder.parse(order) if order else ResumeOrder(found.name, str(found.folder.path.parent.parent))
     vars(process)["become"] = lambda _, again: _leave(lambda: _in_fork(lambda: resume(again.text())))
-    sys.argv[:] = [process.__file__ or "", chosen]
+    sys.argv[:] = [process.__file__ or "", chosen.handed_on()]
     process.main()
 
 

@@ -247,6 +247,8 @@ def test_a_library_of_mlflows_shape_is_kept(scene: Scene, imports: ImportWatch, 
 @pytest.fixture
 def make_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.syspath_prepend(tmp_path)
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("wandb", "mlflow")]:
+        monkeypatch.delitem(sys.modules, name)  # the real one, which another test has imported
     before = set(sys.modules)
 
     def write(name: str, text: str) -> None:

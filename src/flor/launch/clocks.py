@@ -36,7 +36,9 @@ class Clocks:
         now = readings()
         for name, then in self.then.items():
             if _between(recorded, then, then + self.seconds):
-                first = then if name == "time" else self.begun[name]  # that of libraries goes on from the record's
+                first = (
+                    min(then, now[name]) if now[name] < self.begun[name] else self.begun[name]
+                )  # a clock of the past
                 return _between(present, then, then + self.seconds) or _between(present, first, now[name])
         return False
 

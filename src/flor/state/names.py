@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import site
 import sys
-import sysconfig
 import types
 from functools import cache, partial
 from typing import Any
@@ -16,8 +16,8 @@ from flor.state.standins import original
 @cache
 def library_folders() -> tuple[str, ...]:
     """The folders of Python's own modules and of installed packages, each with its last separator."""
-    names = ("stdlib", "platstdlib", "purelib", "platlib")
-    return tuple({path.rstrip(os.sep) + os.sep for name in names if (path := sysconfig.get_path(name))})
+    folders = [os.path.dirname(os.__file__), *site.getsitepackages(), site.getusersitepackages()]
+    return tuple({folder.rstrip(os.sep) + os.sep for folder in folders})
 
 
 def name_of(obj: Any) -> str:
