@@ -109,7 +109,12 @@ def add_by_hand(library: str) -> None:
     space["save"](77, 77.0)
 
 
-@pytest.mark.parametrize("library", LIBRARIES)
+QUICK = ("h5py", "tokenizers")  # of the others `make long` takes care
+
+
+@pytest.mark.parametrize(
+    "library", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.long) for name in LIBRARIES]
+)
 def test_what_the_user_added_by_hand_is_not_lost(tmp_path: Path, library: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip(library)
     bench = Bench(tmp_path, TRAIN.replace("    LIBRARY\n", LIBRARIES[library].rstrip(" ")))
