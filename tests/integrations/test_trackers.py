@@ -275,3 +275,32 @@ def test_what_only_the_server_knows_is_refused(tmp_path: Path) -> None:
     assert done.code == 1
     assert "[tracker-needed]" in done.stderr
     assert done.stdout == "probe 0\nprobe 1\n"
+
+
+KILLED = """
+import os, time
+import torch, wandb
+wandb.init(mode="offline", project="p")
+torch.manual_seed(0)
+weight = torch.zeros(3)
+for epoch in range(5):
+    for batch in range(4):
+        weight += torch.rand(3)
+        time.sleep(0.02)
+    wandb.log({"sum": weight.sum().item()})
+    print(epoch, weight.tolist(), flush=True)
+    if epoch == 3 and os.path.exists("kill"):
+        os.remove("kill"), os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.mark.long
+def test_a_resumed_run_begins_one_run_of_the_tracker(tmp_path: Path) -> None:
+    desk = Desk(tmp_path / "work")
+    desk.program(KILLED, probed=False)
+    (desk.folder / "kill").touch()
+    assert desk.run("-m", "flor", "record", "--overhead", "inf", "train.py").code == -9
+    before = set((desk.folder / "wandb").glob("offline-run-*"))
+    done = desk.run("-m", "flor", "resume")
+    assert done.code == 0 and done.stdout.startswith("3 "), done.stderr
+    assert len(before) == 1 and len(set((desk.folder / "wandb").glob("offline-run-*"))) == 2
